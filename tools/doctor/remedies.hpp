@@ -14,10 +14,8 @@ namespace sluice {
 /// The lines that fix a launch, for the launcher and, under Slurm, its version.
 class Remedies {
 public:
-    Remedies(Launcher launcher, bool in_slurm, std::optional<SlurmVersion> version)
-        : launcher_(launcher), in_slurm_(in_slurm), version_(version) {}
     explicit Remedies(const DoctorFacts& facts)
-        : Remedies(facts.launch.launcher, facts.launch.slurm_job.has_value(), facts.slurm) {}
+        : launcher_(facts.launch.launcher), in_slurm_(facts.launch.slurm_job.has_value()), version_(facts.slurm) {}
 
     /// MPI should know all tasks.
     [[nodiscard]] std::string meet() const;
