@@ -21,9 +21,7 @@ std::byte* map_pages(std::size_t bytes, int flags, int file) {
 }  // namespace
 
 NodeMemory::NodeMemory(NodeMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      file_(std::exchange(other.file_, -1)) {}
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), file_(std::move(other.file_)) {}
 
 NodeMemory& NodeMemory::operator=(NodeMemory&& other) noexcept {
     std::swap(data_, other.data_);
@@ -36,9 +34,6 @@ NodeMemory::~NodeMemory() {
     if (data_ != nullptr) {
         ::munmap(data_, size_);
     }
-    if (file_ >= 0) {
-        ::close(file_);
-    }
 }
 
 NodeMemory NodeMemory::of_process(std::size_t bytes) {
@@ -49,45 +44,39 @@ NodeMemory NodeMemory::of_process(std::size_t bytes) {
     if (data == nullptr) {
         throw std::bad_alloc();
     }
-    return {data, bytes, -1};
+    return {data, bytes, Descriptor()};
 }
 
 NodeMemory NodeMemory::for_node(std::size_t bytes) {
-    const int file = bytes == 0 ? -1 : ::memfd_create("sluice", MFD_CLOEXEC);
-    if (file >= 0 && ::ftruncate(file, static_cast<off_t>(bytes)) == 0) {
-        if (std::byte* const data = map_pages(bytes, MAP_SHARED, file); data != nullptr) {
-            return {data, bytes, file};
+    Descriptor file(bytes == 0 ? -1 : ::memfd_create("sluice", MFD_CLOEXEC));
+    if (file.number() >= 0 && ::ftruncate(file.number(), static_cast<off_t>(bytes)) == 0) {
+        if (std::byte* const data = map_pages(bytes, MAP_SHARED, file.number()); data != nullptr) {
+            return {data, bytes, std::move(file)};
         }
-    }
-    if (file >= 0) {
-        ::close(file);
     }
     return of_process(bytes);
 }
 
 std::optional<NodeMemory::Ticket> NodeMemory::ticket() const {
     struct stat status {};
-    if (file_ < 0 || ::fstat(file_, &status) != 0) {
+    if (file_.number() < 0 || ::fstat(file_.number(), &status) != 0) {
         return std::nullopt;
     }
-    return Ticket{.pid = ::getpid(), .file = file_, .device = status.st_dev, .inode = status.st_ino, .bytes = size_};
+    return Ticket{
+        .pid = ::getpid(), .file = file_.number(), .device = status.st_dev, .inode = status.st_ino, .bytes = size_};
 }
 
 std::optional<NodeMemory> NodeMemory::map(const Ticket& ticket) {
     const std::string path = fmt::format("/proc/{}/fd/{}", ticket.pid, ticket.file);
-    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0) {
-        return std::nullopt;
-    }
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     struct stat status {};
-    const bool same = ::fstat(file, &status) == 0 && status.st_dev == ticket.device && status.st_ino == ticket.inode &&
-                      static_cast<std::uint64_t>(status.st_size) == ticket.bytes;
-    std::byte* const data = same ? map_pages(ticket.bytes, MAP_SHARED, file) : nullptr;
+    const bool same = ::fstat(file.number(), &status) == 0 && status.st_dev == ticket.device &&
+                      status.st_ino == ticket.inode && static_cast<std::uint64_t>(status.st_size) == ticket.bytes;
+    std::byte* const data = same ? map_pages(ticket.bytes, MAP_SHARED, file.number()) : nullptr;
     if (data == nullptr) {
-        ::close(file);
         return std::nullopt;
     }
-    return NodeMemory(data, ticket.bytes, file);
+    return NodeMemory(data, ticket.bytes, std::move(file));
 }
 
 }  // namespace sluice

@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
+
+#include "core/descriptor.hpp"
 
 namespace sluice {
 
@@ -45,11 +48,12 @@ public:
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
 
 private:
-    NodeMemory(std::byte* data, std::size_t size, int file) noexcept : data_(data), size_(size), file_(file) {}
+    NodeMemory(std::byte* data, std::size_t size, Descriptor file) noexcept
+        : data_(data), size_(size), file_(std::move(file)) {}
 
     std::byte* data_ = nullptr;
     std::size_t size_ = 0;
-    int file_ = -1;  // of memfd_create(2); -1: private memory
+    Descriptor file_;  // of memfd_create(2); none: private memory
 };
 
 }  // namespace sluice

@@ -34,13 +34,13 @@ int errno_of(const char* point, ssize_t& result, Call&& call) {
     return result < 0 ? errno : 0;
 }
 
-int open_file(const std::filesystem::path& path, int flags, int& file) {
+int open_file(const std::filesystem::path& path, int flags, Descriptor& file) {
     const FilePlace place = FilePlace::entry(path);
     ssize_t result = -1;
     const int error = errno_of("open", result, [&] {
         return ::openat(place.base(), place.name(), flags | O_CLOEXEC | O_NOFOLLOW, file_mode);
     });
-    file = static_cast<int>(result);
+    file = Descriptor(static_cast<int>(result));
     return error;
 }
 
@@ -86,20 +86,6 @@ FileEffect effect_of_sync(const std::filesystem::path& path, int error) {
 
 }  // namespace
 
-File::File(File&& other) noexcept : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
-
-File& File::operator=(File&& other) noexcept {
-    std::swap(path_, other.path_);
-    std::swap(file_, other.file_);
-    return *this;
-}
-
-File::~File() {
-    if (file_ >= 0) {
-        ::close(file_);
-    }
-}
-
 File File::create(const std::filesystem::path& path) {
     std::optional<File> file = create_if_absent(path);
     if (!file) {
@@ -109,7 +95,7 @@ File File::create(const std::filesystem::path& path) {
 }
 
 std::optional<File> File::create_if_absent(const std::filesystem::path& path) {
-    int file = -1;
+    Descriptor file;
     const int exclusive = is_broken("shared-folder") ? 0 : O_EXCL;
     const int error = open_file(path, O_RDWR | O_CREAT | exclusive, file);
     if (error != 0 && error != EEXIST) {
@@ -119,7 +105,7 @@ std::optional<File> File::create_if_absent(const std::filesystem::path& path) {
         return std::nullopt;
     }
     note_effect([&] { return FileEffect{.kind = FileEffect::Kind::create, .path = path}; });
-    return File(path, file);
+    return File(path, std::move(file));
 }
 
 File File::open(const std::filesystem::path& path) {
@@ -131,8 +117,8 @@ File File::open(const std::filesystem::path& path) {
 }
 
 std::optional<File> File::open_if_there(const std::filesystem::path& path) {
-    int fd = -1;
-    const int error = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, fd);
+    Descriptor file;
+    const int error = open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, file);
     if (error == ENOENT) {
         return std::nullopt;
     }
@@ -142,19 +128,18 @@ std::optional<File> File::open_if_there(const std::filesystem::path& path) {
     if (error != 0) {
         fail_on_file(path, "open", error);
     }
-    File file(path, fd);
     struct ::stat status = {};
-    if (::fstat(fd, &status) != 0) {
+    if (::fstat(file.number(), &status) != 0) {
         fail_on_file(path, "look at", errno);
     }
     expect_regular(path, status);
-    return file;
+    return File(path, std::move(file));
 }
 
 struct ::stat File::status() const {
     struct stat status = {};
     ssize_t result = 0;
-    if (const int error = errno_of("stat", result, [&] { return ::fstat(file_, &status); }); error != 0) {
+    if (const int error = errno_of("stat", result, [&] { return ::fstat(file_.number(), &status); }); error != 0) {
         fail_on_file(path_, "look at", error);
     }
     return status;
@@ -163,8 +148,9 @@ struct ::stat File::status() const {
 void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {
         ssize_t written = 0;
-        const int error = errno_of(
-            "write", written, [&] { return ::pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+        const int error = errno_of("write", written, [&] {
+            return ::pwrite(file_.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        });
         if (error != 0 && error != EINTR) {
             fail_on_file(path_, "write", error);
         }
@@ -186,8 +172,8 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) cons
 bool File::read_at(std::uint64_t offset, std::span<std::byte> to) const {
     while (!to.empty()) {
         ssize_t got = 0;
-        const int error =
-            errno_of("read", got, [&] { return ::pread(file_, to.data(), to.size(), static_cast<off_t>(offset)); });
+        const int error = errno_of(
+            "read", got, [&] { return ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset)); });
         if (error != 0 && error != EINTR) {
             fail_to_read(path_, error);
         }
@@ -208,7 +194,8 @@ void File::copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) 
     while (source < end) {
         ssize_t copied = 0;
         const int error = errno_of("copy", copied, [&] {
-            return ::copy_file_range(from.file_, &source, file_, &target, static_cast<std::size_t>(end - source), 0);
+            return ::copy_file_range(from.file_.number(), &source, file_.number(), &target,
+                                     static_cast<std::size_t>(end - source), 0);
         });
         if (cannot_copy_here(error) || error == EIO) {
             break;  // by hand, which tells whether it is reading or writing that fails
@@ -245,7 +232,8 @@ void File::copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) 
 void File::start_writing_back(std::uint64_t offset, std::uint64_t bytes) const {
     ssize_t result = 0;
     const int error = errno_of("writeback", result, [&] {
-        return ::sync_file_range(file_, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
+        return ::sync_file_range(file_.number(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                                 SYNC_FILE_RANGE_WRITE);
     });
     const bool unknown_here = error == ENOSYS || error == EINVAL || error == ESPIPE;
     if (error != 0 && !unknown_here) {
@@ -255,7 +243,7 @@ void File::start_writing_back(std::uint64_t offset, std::uint64_t bytes) const {
 
 void File::sync_data() const {
     ssize_t result = 0;
-    const int error = errno_of("fdatasync", result, [&] { return ::fdatasync(file_); });
+    const int error = errno_of("fdatasync", result, [&] { return ::fdatasync(file_.number()); });
     note_effect([&] { return effect_of_sync(path_, error); });
     if (error != 0) {
         fail_on_file(path_, "sync", error);
@@ -264,7 +252,7 @@ void File::sync_data() const {
 
 void File::sync() const {
     ssize_t result = 0;
-    const int error = errno_of("fsync", result, [&] { return ::fsync(file_); });
+    const int error = errno_of("fsync", result, [&] { return ::fsync(file_.number()); });
     note_effect([&] { return effect_of_sync(path_, error); });
     if (error != 0) {
         fail_on_file(path_, "sync", error);
@@ -272,11 +260,11 @@ void File::sync() const {
 }
 
 void File::close() {
-    expects(file_ >= 0, "a file is closed once");
+    expects(file_.number() >= 0, "a file is closed once");
     const int injected = fault_at_call("close");
-    const int result = ::close(std::exchange(file_, -1));
-    if (injected != 0 || result != 0) {
-        fail_on_file(path_, "close", injected != 0 ? injected : errno);
+    const int error = file_.close();
+    if (injected != 0 || error != 0) {
+        fail_on_file(path_, "close", injected != 0 ? injected : error);
     }
 }
 

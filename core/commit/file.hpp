@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -53,12 +54,6 @@ public:
     /// nullopt when there is none.
     [[nodiscard]] static std::optional<File> open_if_there(const std::filesystem::path& path);
 
-    File(File&& other) noexcept;
-    File& operator=(File&& other) noexcept;
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    ~File();
-
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
     [[nodiscard]] struct ::stat status() const;
     [[nodiscard]] std::uint64_t size() const { return static_cast<std::uint64_t>(status().st_size); }
@@ -83,10 +78,10 @@ public:
     void close();
 
 private:
-    File(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
+    File(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
 
     std::filesystem::path path_;
-    int file_;
+    Descriptor file_;
 };
 
 /// False when there is a folder already. `mode` less the umask.

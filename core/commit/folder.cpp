@@ -82,12 +82,15 @@ bool make_folder(const std::filesystem::path& path, unsigned mode) {
 }
 
 void sync_folder(const std::filesystem::path& path) {
-    int folder = -1;
-    if (const int error = attempt("open", [&] { return folder = open_folder(path); }); error != 0) {
+    Descriptor folder;
+    const auto open = [&] {
+        folder = Descriptor(open_folder(path));
+        return folder.number();
+    };
+    if (const int error = attempt("open", open); error != 0) {
         fail_on_file(path, "open", error);
     }
-    const int error = attempt("fsync", [&] { return ::fsync(folder); });
-    ::close(folder);
+    const int error = attempt("fsync", [&] { return ::fsync(folder.number()); });
     // EINVAL: a file system whose folders cannot be synced, which is the best it offers.
     if (error != 0 && error != EINVAL) {
         fail_on_file(path, "sync", error);

@@ -15,20 +15,16 @@
 #include <vector>
 
 #include "core/commit/file.hpp"
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 
 namespace sluice {
 
 struct HeldFolder::State {
-    State(std::filesystem::path at, FolderTrust whose, int opened) : path(std::move(at)), trust(whose), fd(opened) {}
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
-    ~State() { ::close(fd); }
-
     std::filesystem::path path;
     FolderTrust trust;
-    int fd;
+    Descriptor file;
     struct ::stat status {};
 };
 
@@ -117,7 +113,7 @@ void check(const HeldFolder::State& folder, FolderTrust trust) {
                "choose another [output].path; `sluice status` and `sluice verify` read other users' runs");
     }
     const bool is_shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-    if (trust == FolderTrust::only_mine && is_shared && keeps_modes(folder.fd)) {
+    if (trust == FolderTrust::only_mine && is_shared && keeps_modes(folder.file.number())) {
         refuse(folder.path, fmt::format("others may write to it (mode {:04o})", status.st_mode & 07777),
                "chmod go-w it, if what is in it is yours");
     }
@@ -128,12 +124,13 @@ Held open_folder(const std::filesystem::path& path, FolderTrust trust) {
     const FilePlace place = FilePlace::entry(path);
     const int flags = O_PATH | O_CLOEXEC | (trust == FolderTrust::any ? O_DIRECTORY : O_NOFOLLOW);
     const int injected = fault_at_call("open");
-    const int fd = injected != 0 ? -1 : ::openat(place.base(), place.name(), flags);
-    if (fd < 0) {
+    Descriptor file(injected != 0 ? -1 : ::openat(place.base(), place.name(), flags));
+    if (file.number() < 0) {
         fail_on_file(path, "open", injected != 0 ? injected : errno);
     }
-    auto folder = std::make_shared<HeldFolder::State>(path, trust, fd);
-    if (::fstat(fd, &folder->status) != 0) {
+    auto folder =
+        std::make_shared<HeldFolder::State>(HeldFolder::State{.path = path, .trust = trust, .file = std::move(file)});
+    if (::fstat(folder->file.number(), &folder->status) != 0) {
         fail_on_file(path, "look at", errno);
     }
     return folder;
@@ -201,7 +198,7 @@ FilePlace FilePlace::folder(const std::filesystem::path& path) {
 }
 
 int FilePlace::base() const noexcept {
-    return held_ ? held_->fd : AT_FDCWD;
+    return held_ ? held_->file.number() : AT_FDCWD;
 }
 
 }  // namespace sluice

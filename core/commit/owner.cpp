@@ -15,6 +15,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/commit/json_text.hpp"
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/sync/stopped_before.hpp"
@@ -42,12 +43,8 @@ std::string link_target(const char* path) {
 /// All of /proc/PID/stat; empty: there is no such process (any more: it may end between the two calls).
 std::string stat_of_process(std::int64_t process) {
     std::string text(stat_bytes, '\0');
-    const int file = ::open(fmt::format("/proc/{}/stat", process).c_str(), O_RDONLY | O_CLOEXEC);
-    const ssize_t length = file < 0 ? 0 : ::read(file, text.data(), text.size());
-    if (file >= 0) {
-        ::close(file);
-    }
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    const Descriptor file(::open(fmt::format("/proc/{}/stat", process).c_str(), O_RDONLY | O_CLOEXEC));
+    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))).bytes);
     return text;
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -102,19 +101,15 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     const InnerTimer timer(work);
     work.bytes += to.size();
     bytes_read_.fetch_add(to.size(), std::memory_order_relaxed);
-    while (!to.empty()) {
-        const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset));
-        if (got > 0) {
-            to = to.subspan(static_cast<std::size_t>(got));
-            offset += static_cast<std::uint64_t>(got);
-        } else if (got == 0) {
-            check_unchanged();  // says what size it has now
-            refuse_change("truncated while running, and extended again");
-        } else if (errno != EINTR) {
-            throw Error(ExitCode::io_error,
-                        {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset, text_of(errno)),
-                         "check the file system, then run the same command again"});
-        }
+    const auto [bytes, error] = file_.read_at(offset, to);
+    if (error != 0) {
+        throw Error(ExitCode::io_error,
+                    {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset + bytes, text_of(error)),
+                     "check the file system, then run the same command again"});
+    }
+    if (bytes < to.size()) {
+        check_unchanged();  // says what size it has now
+        refuse_change("truncated while running, and extended again");
     }
 }
 

@@ -3,12 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <span>
 #include <system_error>
 #include <thread>
@@ -39,18 +37,18 @@ std::int64_t file_clock() {
     return nanoseconds_of(now);
 }
 
-[[noreturn]] void fail(const std::filesystem::path& path, const char* operation) {
-    const std::string text = std::generic_category().message(errno);
+[[noreturn]] void fail(const std::filesystem::path& path, const char* operation, int error) {
+    const std::string text = std::generic_category().message(error);
     throw Error(ExitCode::io_error, {.id = "E-IO-003",
                                      .where = escaped(path.native()),
                                      .what = fmt::format("cannot {}: {}", operation, text),
                                      .hint = "check the file system, then run the same command again"});
 }
 
-struct stat status_of_open(int descriptor, const std::filesystem::path& path) {
+struct stat status_of_open(const Descriptor& file, const std::filesystem::path& path) {
     struct stat status = {};
-    if (::fstat(descriptor, &status) != 0) {
-        fail(path, "query the file");
+    if (::fstat(file.number(), &status) != 0) {
+        fail(path, "query the file", errno);
     }
     return status;
 }
@@ -83,36 +81,22 @@ std::vector<Block> sampled_blocks(std::uint64_t size) {
     return blocks;
 }
 
-/// Returns how much there is; less only at the end of the file.
-std::size_t read_block(int descriptor, const Block& block, std::span<std::byte> to, const std::filesystem::path& path) {
-    std::size_t done = 0;
-    while (done < to.size()) {
-        const ssize_t got =
-            ::pread(descriptor, to.data() + done, to.size() - done, static_cast<off_t>(block.offset + done));
-        if (got < 0 && errno != EINTR) {
-            fail(path, "read");
-        }
-        if (got == 0) {
-            break;
-        }
-        done += got > 0 ? static_cast<std::size_t>(got) : 0;
-    }
-    return done;
-}
-
 /// Of a file that has become shorter, another one.
-std::string stamp_of(int descriptor, std::uint64_t size, const std::filesystem::path& path) {
+std::string stamp_of(const Descriptor& file, std::uint64_t size, const std::filesystem::path& path) {
     const std::vector<Block> blocks = sampled_blocks(size);
     for (const Block& block : blocks) {  // all at once: a network's or disk's latency is met a few times, not 64
-        static_cast<void>(::posix_fadvise(descriptor, static_cast<off_t>(block.offset), static_cast<off_t>(block.bytes),
-                                          POSIX_FADV_WILLNEED));
+        static_cast<void>(::posix_fadvise(file.number(), static_cast<off_t>(block.offset),
+                                          static_cast<off_t>(block.bytes), POSIX_FADV_WILLNEED));
     }
     std::string sample;
     for (const Block& block : blocks) {
         const std::size_t at = sample.size();
         sample.resize(at + block.bytes);
-        const auto room = std::as_writable_bytes(std::span(sample)).subspan(at);
-        sample.resize(at + read_block(descriptor, block, room, path));
+        const auto [bytes, error] = file.read_at(block.offset, std::as_writable_bytes(std::span(sample)).subspan(at));
+        if (error != 0) {
+            fail(path, "read", error);
+        }
+        sample.resize(at + bytes);
     }
     const std::string which = blocks.size() == 1 ? "" : fmt::format(" of {} blocks", blocks.size());
     return fmt::format("{} bytes, XXH3{} {}", size, which, fingerprint_of(sample));
@@ -124,16 +108,10 @@ bool is_same_file(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-    if (number_ >= 0) {
-        ::close(number_);
-    }
-}
-
 WatchedFile::WatchedFile(const Descriptor& file, std::filesystem::path path) : file_(file), path_(std::move(path)) {
     for (;;) {
         const std::int64_t before = file_clock();
-        opened_ = status_of_open(file.number(), path_);
+        opened_ = status_of_open(file, path_);
         times_show_changes_ = is_settled(opened_, before);
         if (times_show_changes_ || is_sampled_whole(size())) {
             break;
@@ -141,11 +119,11 @@ WatchedFile::WatchedFile(const Descriptor& file, std::filesystem::path path) : f
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     status_changed_.store(nanoseconds_of(opened_.st_ctim));
-    stamp_ = stamp_of(file.number(), size(), path_);
+    stamp_ = stamp_of(file, size(), path_);
 }
 
 std::string WatchedFile::change() const {
-    const struct stat now = status_of_open(file_.number(), path_);
+    const struct stat now = status_of_open(file_, path_);
     const auto bytes = static_cast<std::uint64_t>(now.st_size);
     if (bytes != size()) {
         return fmt::format("{} while running (got {} bytes, expected {} as when it was opened)",
@@ -158,7 +136,7 @@ std::string WatchedFile::change() const {
     if (times_show_changes_ && status_changed == status_changed_.load()) {
         return {};
     }
-    if (stamp_of(file_.number(), size(), path_) != stamp_) {
+    if (stamp_of(file_, size(), path_) != stamp_) {
         return "changed while running (same size and time, other content)";
     }
     status_changed_.store(status_changed);
@@ -169,7 +147,7 @@ std::string WatchedFile::change_of_content() const {
     if (std::string what = change(); !what.empty()) {
         return what;
     }
-    if (stamp_of(file_.number(), size(), path_) != stamp_) {
+    if (stamp_of(file_, size(), path_) != stamp_) {
         return "changed while running (same size and time, other content)";
     }
     return change_at_path();
@@ -180,18 +158,18 @@ std::string WatchedFile::change_at_path() const {
     const Descriptor other(open_to_read(path_));
     if (other.number() < 0) {
         if (errno == EIO) {
-            fail(path_, "open");
+            fail(path_, "open", errno);
         }
         return {};  // nothing there that anybody could take for what was read, which is still the open file
     }
-    const struct stat now = status_of_open(other.number(), path_);
+    const struct stat now = status_of_open(other, path_);
     if (is_same_file(now, opened_)) {
         return {};
     }
     if (!S_ISREG(now.st_mode)) {
         return "replaced while running by something that is not a file";
     }
-    const std::string is = stamp_of(other.number(), static_cast<std::uint64_t>(now.st_size), path_);
+    const std::string is = stamp_of(other, static_cast<std::uint64_t>(now.st_size), path_);
     return is == stamp_ ? std::string()
                         : fmt::format("replaced while running by another file (was {}, is {})", stamp_, is);
 }

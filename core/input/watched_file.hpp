@@ -7,22 +7,9 @@
 #include <filesystem>
 #include <string>
 
+#include "core/descriptor.hpp"
+
 namespace sluice {
-
-/// An open file, closed with it.
-class Descriptor {
-public:
-    /// -1: none.
-    explicit Descriptor(int number) noexcept : number_(number) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor();
-
-    [[nodiscard]] int number() const noexcept { return number_; }
-
-private:
-    int number_;
-};
 
 /// What an open file held when it was opened, and what has become of it and of its path since. Thread-safe.
 ///

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -122,20 +121,13 @@ WeightsFile::WeightsFile(const std::filesystem::path& path)
 }
 
 void WeightsFile::read(std::uint64_t at, std::span<std::byte> to) const {
-    while (!to.empty()) {
-        const ssize_t got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(at));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            throw Error(ExitCode::io_error, {"E-IO-003", where_, fmt::format("cannot read: {}", std::strerror(errno)),
-                                             "check the file system"});
-        }
-        if (got == 0) {
-            refuse_changed(where_);
-        }
-        at += static_cast<std::uint64_t>(got);
-        to = to.subspan(static_cast<std::size_t>(got));
+    const auto [bytes, error] = file_.read_at(at, to);
+    if (error != 0) {
+        throw Error(ExitCode::io_error, {"E-IO-003", where_, fmt::format("cannot read: {}", std::strerror(error)),
+                                         "check the file system"});
+    }
+    if (bytes < to.size()) {
+        refuse_changed(where_);
     }
 }
 

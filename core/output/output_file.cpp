@@ -41,31 +41,21 @@ OutputFile::OutputFile(const std::filesystem::path& path)
     if (name_.empty() || path.native().find('\0') != std::string::npos) {
         refuse("E-OUT-021", "not the path of a file", "name a file in [output].path");
     }
-    try {
-        open_folder(path.parent_path());
-        check_target();
-        buffer_.reserve(buffer_bytes);
-        create_temporary();
-    } catch (...) {
-        if (folder_ >= 0) {
-            ::close(folder_);
-        }
-        throw;
-    }
+    open_folder(path.parent_path());
+    check_target();
+    buffer_.reserve(buffer_bytes);
+    create_temporary();
 }
 
 OutputFile::~OutputFile() {
-    if (file_ >= 0) {
-        ::close(file_);
-    }
+    file_.close();
     if (!temporary_.empty()) {
-        ::unlinkat(folder_, temporary_.c_str(), 0);
+        ::unlinkat(folder_.number(), temporary_.c_str(), 0);
     }
-    ::close(folder_);
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
-    expects(!failed_ && file_ >= 0, "OutputFile::write comes before publish and not after a failure");
+    expects(!failed_ && file_.number() >= 0, "OutputFile::write comes before publish and not after a failure");
     if (bytes.size() > buffer_bytes - buffer_.size()) {
         flush();
     }
@@ -77,31 +67,31 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::publish(const std::function<void()>& last_look) {
-    expects(!failed_ && file_ >= 0, "OutputFile::publish comes once and not after a failure");
+    expects(!failed_ && file_.number() >= 0, "OutputFile::publish comes once and not after a failure");
     flush();
-    if (::fsync(file_) != 0) {
+    if (::fsync(file_.number()) != 0) {
         fail("sync", errno);
     }
-    if (::close(std::exchange(file_, -1)) != 0) {
-        fail("close", errno);
+    if (const int error = file_.close(); error != 0) {
+        fail("close", error);
     }
     if (last_look) {
         last_look();
     }
-    if (::renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0) {
+    if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str()) != 0) {
         fail("rename the finished file to", errno);
     }
     temporary_.clear();
     // EINVAL: a file system whose folders cannot be synced, which is the best it offers.
-    if (::fsync(folder_) != 0 && errno != EINVAL) {
+    if (::fsync(folder_.number()) != 0 && errno != EINVAL) {
         fail("sync the folder of", errno);
     }
 }
 
 void OutputFile::open_folder(const std::filesystem::path& folder) {
     const std::filesystem::path opened = folder.empty() ? std::filesystem::path(".") : folder;
-    folder_ = ::open(opened.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder_ < 0) {
+    folder_ = Descriptor(::open(opened.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder_.number() < 0) {
         const int error = errno;
         refuse_at_limit(where_, "open its folder", error);
         refuse("E-OUT-021",
@@ -113,7 +103,7 @@ void OutputFile::open_folder(const std::filesystem::path& folder) {
 /// rename() would replace a link or a device itself, which nobody means.
 void OutputFile::check_target() const {
     struct stat status = {};
-    if (::fstatat(folder_, name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(folder_.number(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno != ENOENT) {
             refuse("E-OUT-021", "cannot create: " + system_text(errno), "choose another [output].path");
         }
@@ -131,8 +121,9 @@ void OutputFile::create_temporary() {
     const std::string stem = name_.substr(0, NAME_MAX - suffix_length);
     for (int attempt = 0; attempt < most_name_attempts; ++attempt) {
         std::string candidate = fmt::format(".{}.tmp-{:016x}", stem, random_bits());
-        file_ = ::openat(folder_, candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode);
-        if (file_ >= 0) {
+        constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+        file_ = Descriptor(::openat(folder_.number(), candidate.c_str(), flags, file_mode));
+        if (file_.number() >= 0) {
             temporary_ = std::move(candidate);
             return;
         }
@@ -154,7 +145,7 @@ void OutputFile::flush() {
 
 void OutputFile::write_through(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
-        const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+        const ssize_t written = ::write(file_.number(), bytes.data(), bytes.size());
         if (written > 0) {
             bytes = bytes.subspan(static_cast<std::size_t>(written));
         } else if (written == 0 || errno != EINTR) {

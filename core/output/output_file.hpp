@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/descriptor.hpp"
+
 namespace sluice {
 
 /// A file that appears under its name when it is complete, or never: written under a temporary name in the same folder,
@@ -41,8 +43,8 @@ private:
     std::string where_;
     std::string name_;
     std::string temporary_;  // empty: none to remove
-    int folder_ = -1;
-    int file_ = -1;
+    Descriptor folder_;
+    Descriptor file_;
     bool failed_ = false;
     std::vector<std::byte> buffer_;
 };

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace sluice {
+
+/// An open file. Closed by the destructor, which cannot report.
+class Descriptor {
+public:
+    Descriptor() = default;  ///< None.
+    /// -1: none.
+    explicit Descriptor(int number) noexcept : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~Descriptor();
+
+    [[nodiscard]] int number() const noexcept { return number_; }
+
+    struct Read {
+        std::size_t bytes = 0;
+        int error = 0;  ///< An errno; 0: none.
+    };
+
+    /// Fills `to` from byte `offset` on. Fewer bytes without an error: the file ends there.
+    [[nodiscard]] Read read_at(std::uint64_t offset, std::span<std::byte> to) const noexcept;
+
+    /// Returns 0 or an errno. A file that is closed is none.
+    int close() noexcept;
+
+private:
+    int number_ = -1;
+};
+
+}  // namespace sluice
