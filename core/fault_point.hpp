@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <string_view>
 
 namespace sluice {
@@ -42,6 +43,15 @@ inline void fault_point(std::string_view name) {
 [[nodiscard]] inline int fault_at_call(std::string_view name) {
     const FaultHooks* const hooks = fault_hooks.load(std::memory_order_acquire);
     return hooks == nullptr ? 0 : hooks->at_call(name);
+}
+
+/// Makes the system call `name`, unless it is to fail. Returns 0 or an errno.
+template <class Call>
+[[nodiscard]] int errno_of(std::string_view name, Call&& call) {
+    if (const int injected = fault_at_call(name); injected != 0) {
+        return injected;
+    }
+    return call() < 0 ? errno : 0;
 }
 
 /// Where a test can make work take longer: the calling thread sleeps as long as is asked for at `name`.

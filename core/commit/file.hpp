@@ -80,6 +80,8 @@ public:
 private:
     File(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
 
+    void sync_by(const char* name, int (&call)(int)) const;
+
     std::filesystem::path path_;
     Descriptor file_;
 };

@@ -19,26 +19,6 @@
 namespace sluice {
 namespace {
 
-/// errno of a call that returned `result`.
-int error_of(int injected, int result) {
-    if (injected != 0) {
-        return injected;
-    }
-    return result < 0 ? errno : 0;
-}
-
-/// Makes `call` unless a fault takes its place. 0, or an errno.
-template <class Call>
-int attempt(const char* point, Call&& call) {
-    const int injected = fault_at_call(point);
-    return error_of(injected, injected != 0 ? 0 : call());
-}
-
-int open_folder(const std::filesystem::path& path) {
-    const FilePlace place = FilePlace::folder(path);
-    return ::openat(place.base(), place.name(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 bool is_unknown_here(int error) {
     return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
 }
@@ -58,7 +38,7 @@ void note_removal(const std::filesystem::path& path, int error) {
 /// 0, or an errno.
 int unlink_file(const std::filesystem::path& path) {
     const FilePlace place = FilePlace::entry(path);
-    const int error = attempt("unlink", [&] { return ::unlinkat(place.base(), place.name(), 0); });
+    const int error = errno_of("unlink", [&] { return ::unlinkat(place.base(), place.name(), 0); });
     note_removal(path, error);
     return error;
 }
@@ -71,7 +51,7 @@ struct CloseFolder {
 
 bool make_folder(const std::filesystem::path& path, unsigned mode) {
     const FilePlace place = FilePlace::entry(path);
-    const int error = attempt("mkdir", [&] { return ::mkdirat(place.base(), place.name(), mode); });
+    const int error = errno_of("mkdir", [&] { return ::mkdirat(place.base(), place.name(), mode); });
     if (error != 0 && error != EEXIST) {
         fail_on_file(path, "create", error);
     }
@@ -83,14 +63,10 @@ bool make_folder(const std::filesystem::path& path, unsigned mode) {
 
 void sync_folder(const std::filesystem::path& path) {
     Descriptor folder;
-    const auto open = [&] {
-        folder = Descriptor(open_folder(path));
-        return folder.number();
-    };
-    if (const int error = attempt("open", open); error != 0) {
+    if (const int error = FilePlace::folder(path).open(O_RDONLY | O_DIRECTORY, folder); error != 0) {
         fail_on_file(path, "open", error);
     }
-    const int error = attempt("fsync", [&] { return ::fsync(folder.number()); });
+    const int error = errno_of("fsync", [&] { return ::fsync(folder.number()); });
     // EINVAL: a file system whose folders cannot be synced, which is the best it offers.
     if (error != 0 && error != EINVAL) {
         fail_on_file(path, "sync", error);
@@ -102,7 +78,7 @@ int rename_to(const std::filesystem::path& from, const std::filesystem::path& to
     const FilePlace old_place = FilePlace::entry(from);
     const FilePlace place = FilePlace::entry(to);
     const int error =
-        attempt("rename", [&] { return ::renameat(old_place.base(), old_place.name(), place.base(), place.name()); });
+        errno_of("rename", [&] { return ::renameat(old_place.base(), old_place.name(), place.base(), place.name()); });
     if (error != 0 && error != EEXIST && error != ENOTEMPTY && error != ENOENT) {
         fail_on_file(to, "rename a file to", error);
     }
@@ -113,7 +89,7 @@ int rename_to(const std::filesystem::path& from, const std::filesystem::path& to
 int rename_to_free_name(const std::filesystem::path& from, const std::filesystem::path& to) {
     const FilePlace old_place = FilePlace::entry(from);
     const FilePlace place = FilePlace::entry(to);
-    const int error = attempt("renameat2", [&] {
+    const int error = errno_of("renameat2", [&] {
         return ::renameat2(old_place.base(), old_place.name(), place.base(), place.name(), RENAME_NOREPLACE);
     });
     if (error != 0 && error != EEXIST && !is_unknown_here(error)) {
@@ -127,7 +103,7 @@ int link_to(const std::filesystem::path& from, const std::filesystem::path& to) 
     const FilePlace old_place = FilePlace::entry(from);
     const FilePlace place = FilePlace::entry(to);
     const int error =
-        attempt("link", [&] { return ::linkat(old_place.base(), old_place.name(), place.base(), place.name(), 0); });
+        errno_of("link", [&] { return ::linkat(old_place.base(), old_place.name(), place.base(), place.name(), 0); });
     const bool no_links = error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK || error == EXDEV;
     if (error != 0 && error != EEXIST && !no_links) {
         fail_on_file(to, "link the finished file to", error);
@@ -163,7 +139,7 @@ void remove_folder(const std::filesystem::path& path) {
 
 int remove_empty_folder(const std::filesystem::path& path) {
     const FilePlace place = FilePlace::entry(path);
-    const int error = attempt("rmdir", [&] { return ::unlinkat(place.base(), place.name(), AT_REMOVEDIR); });
+    const int error = errno_of("rmdir", [&] { return ::unlinkat(place.base(), place.name(), AT_REMOVEDIR); });
     note_removal(path, error);
     return error;
 }
@@ -172,7 +148,7 @@ std::optional<struct ::stat> status_of(const std::filesystem::path& path) {
     const FilePlace place = FilePlace::entry(path);
     struct stat status = {};
     const int error =
-        attempt("stat", [&] { return ::fstatat(place.base(), place.name(), &status, AT_SYMLINK_NOFOLLOW); });
+        errno_of("stat", [&] { return ::fstatat(place.base(), place.name(), &status, AT_SYMLINK_NOFOLLOW); });
     if (error == ENOENT || error == ENOTDIR) {
         return std::nullopt;
     }
@@ -190,8 +166,9 @@ bool same_file(const std::filesystem::path& one, const std::filesystem::path& ot
 
 std::vector<std::string> names_in_folder(const std::filesystem::path& path) {
     std::unique_ptr<DIR, CloseFolder> folder;
-    const int error = attempt("list", [&] {
-        const int fd = open_folder(path);
+    const FilePlace place = FilePlace::folder(path);
+    const int error = errno_of("list", [&] {
+        const int fd = ::openat(place.base(), place.name(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         folder.reset(fd < 0 ? nullptr : ::fdopendir(fd));
         return folder == nullptr ? -1 : 0;
     });

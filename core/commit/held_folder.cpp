@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/commit/file.hpp"
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 
@@ -121,12 +120,10 @@ void check(const HeldFolder::State& folder, FolderTrust trust) {
 
 /// O_PATH: a folder that may be entered, but not listed, will do; a link is opened itself, for check() to refuse.
 Held open_folder(const std::filesystem::path& path, FolderTrust trust) {
-    const FilePlace place = FilePlace::entry(path);
-    const int flags = O_PATH | O_CLOEXEC | (trust == FolderTrust::any ? O_DIRECTORY : O_NOFOLLOW);
-    const int injected = fault_at_call("open");
-    Descriptor file(injected != 0 ? -1 : ::openat(place.base(), place.name(), flags));
-    if (file.number() < 0) {
-        fail_on_file(path, "open", injected != 0 ? injected : errno);
+    Descriptor file;
+    const int flags = O_PATH | (trust == FolderTrust::any ? O_DIRECTORY : O_NOFOLLOW);
+    if (const int error = FilePlace::entry(path).open(flags, file); error != 0) {
+        fail_on_file(path, "open", error);
     }
     auto folder =
         std::make_shared<HeldFolder::State>(HeldFolder::State{.path = path, .trust = trust, .file = std::move(file)});
@@ -195,6 +192,14 @@ FilePlace FilePlace::entry(const std::filesystem::path& path) {
 FilePlace FilePlace::folder(const std::filesystem::path& path) {
     Held exactly = find_exactly(path);
     return exactly ? FilePlace(std::move(exactly), ".") : entry(path);
+}
+
+int FilePlace::open(int flags, Descriptor& file) const {
+    constexpr mode_t file_mode = 0666;  // less the umask, as every tool that makes results
+    return errno_of("open", [&] {
+        file = Descriptor(::openat(base(), name(), flags | O_CLOEXEC, file_mode));
+        return file.number();
+    });
 }
 
 int FilePlace::base() const noexcept {

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "core/descriptor.hpp"
+
 namespace sluice {
 
 /// Who may be behind a folder, and behind the control files in it.
@@ -52,6 +54,9 @@ public:
 
     /// The same, but a held folder is itself.
     [[nodiscard]] static FilePlace folder(const std::filesystem::path& path);
+
+    /// A fault point, "open". Returns 0 or an errno. The mode of a new file is 0666 less the umask.
+    [[nodiscard]] int open(int flags, Descriptor& file) const;
 
     [[nodiscard]] int base() const noexcept;
     [[nodiscard]] const char* name() const noexcept { return name_.c_str(); }
