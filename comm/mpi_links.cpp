@@ -217,9 +217,7 @@ MpiTransport transport_of_maps(std::string_view maps) {
 }
 
 MpiTransport read_mpi_transport() {
-    std::ifstream file("/proc/self/maps");
-    const std::string maps{std::istreambuf_iterator<char>(file), {}};
-    MpiTransport transport = transport_of_maps(maps);
+    MpiTransport transport = transport_of_maps(contents_of("/proc/self/maps"));
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
     check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <system_error>
 
 #include "core/utf8.hpp"
 
@@ -53,6 +54,10 @@ std::string escaped(std::string_view text) {
 
 std::string quoted(std::string_view text) {
     return fmt::format("'{}'", escaped(text));
+}
+
+std::string system_text(int error) {
+    return std::generic_category().message(error);
 }
 
 std::string render(const ErrorText& text) {

@@ -70,6 +70,9 @@ private:
 /// quoted() without the quotes.
 [[nodiscard]] std::string escaped(std::string_view text);
 
+/// What the system says of an errno: "No such file or directory".
+[[nodiscard]] std::string system_text(int error);
+
 /// Lines for stderr, without a final newline; the first is cut at 400 bytes.
 [[nodiscard]] std::string render(const ErrorText& text);
 

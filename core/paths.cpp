@@ -45,13 +45,26 @@ std::uint64_t size_of_file(const std::filesystem::path& path) {
     return bytes;
 }
 
+std::string_view kind_of_file(const struct ::stat& status) {
+    switch (status.st_mode & S_IFMT) {
+        case S_IFDIR:
+            return "a folder";
+        case S_IFIFO:
+            return "a pipe";
+        case S_IFCHR:
+        case S_IFBLK:
+            return "a device";
+        default:
+            return "a socket";
+    }
+}
+
 void refuse_at_limit(const std::string& where, const char* operation, int error) {
     if (error == EMFILE || error == ENFILE) {
-        throw Error(ExitCode::out_of_memory,
-                    {.id = "E-IO-005",
-                     .where = where,
-                     .what = fmt::format("cannot {}: {}", operation, std::generic_category().message(error)),
-                     .hint = "raise the limit of open files (ulimit -n)"});
+        throw Error(ExitCode::out_of_memory, {.id = "E-IO-005",
+                                              .where = where,
+                                              .what = fmt::format("cannot {}: {}", operation, system_text(error)),
+                                              .hint = "raise the limit of open files (ulimit -n)"});
     }
 }
 

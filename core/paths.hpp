@@ -1,8 +1,11 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
@@ -15,6 +18,9 @@ namespace sluice {
 
 /// In bytes. Throws Error (no_input).
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
+
+/// "a folder", "a pipe", "a device" or "a socket", of what is no regular file.
+[[nodiscard]] std::string_view kind_of_file(const struct ::stat& status);
 
 /// Throws Error (out_of_memory, E-IO-005) if `error`, the errno of `operation` on `where`, is a limit of open files:
 /// the path is not at fault.

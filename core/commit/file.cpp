@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "core/commit/file_effect.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -22,25 +22,11 @@ constexpr const char* check_hint = "check the file system, then run the same com
 constexpr const char* path_id = "E-OUT-021";
 constexpr const char* access_id = "E-IO-008";
 
-[[noreturn]] void refuse_kind(const std::filesystem::path& path, const char* kind) {
+[[noreturn]] void refuse_kind(const std::filesystem::path& path, std::string_view kind) {
     throw Error(ExitCode::refused, {.id = "E-SEC-118",
                                     .where = escaped(path.native()),
                                     .what = fmt::format("is {}, expected a regular file", kind),
                                     .hint = "no run creates such a thing: remove it if you do not know it"});
-}
-
-/// A pipe would keep a reader waiting, a device could give anything.
-void expect_regular(const std::filesystem::path& path, const struct ::stat& status) {
-    switch (status.st_mode & S_IFMT) {
-        case S_IFREG:
-            return;
-        case S_IFDIR:
-            refuse_kind(path, "a folder");
-        case S_IFIFO:
-            refuse_kind(path, "a pipe");
-        default:
-            refuse_kind(path, "a device");
-    }
 }
 
 bool cannot_copy_here(int error) {
@@ -86,7 +72,7 @@ Error error_on_file(const std::filesystem::path& path, const char* operation, in
     return {kind.code,
             {.id = kind.id,
              .where = escaped(path.native()),
-             .what = fmt::format("cannot {} it: {}", operation, std::generic_category().message(error)),
+             .what = fmt::format("cannot {} it: {}", operation, system_text(error)),
              .hint = kind.hint}};
 }
 
@@ -145,7 +131,9 @@ std::optional<File> File::open_if_there(const std::filesystem::path& path) {
     if (::fstat(file.number(), &status) != 0) {
         fail_on_file(path, "look at", errno);
     }
-    expect_regular(path, status);
+    if (!S_ISREG(status.st_mode)) {  // a pipe would keep a reader waiting, a device could give anything
+        refuse_kind(path, kind_of_file(status));
+    }
     return File(path, std::move(file));
 }
 

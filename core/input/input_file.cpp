@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
@@ -31,29 +30,11 @@ constexpr std::array<Magic, 4> compressed_starts = {{
     {"PK\x03\x04", "zip", "unzip"},
 }};
 
-std::string_view kind_of(const struct stat& status) {
-    switch (status.st_mode & S_IFMT) {
-        case S_IFDIR:
-            return "a folder";
-        case S_IFIFO:
-            return "a pipe";
-        case S_IFCHR:
-        case S_IFBLK:
-            return "a device";
-        default:
-            return "a socket";
-    }
-}
-
-std::string text_of(int error) {
-    return std::generic_category().message(error);
-}
-
 [[noreturn]] void cannot_open(const std::string& where, int error) {
     const std::string hint = error == ENOENT   ? "check [input].path; it is relative to the job file's folder"
                              : error == EACCES ? "allow reading the file and entering its folders"
                                                : "";
-    throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: " + text_of(error), hint});
+    throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: " + system_text(error), hint});
 }
 
 int open_input(const std::filesystem::path& path, const std::string& where) {
@@ -88,9 +69,10 @@ InputFile::InputFile(const std::filesystem::path& path)
     : where_(escaped(path.native())), file_(open_input(path, where_)) {
     struct stat status = {};
     if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        throw Error(ExitCode::no_input,
-                    {"E-INP-028", where_, fmt::format("not a regular file (got {}, expected a file)", kind_of(status)),
-                     "name a file in [input].path"});
+        throw Error(
+            ExitCode::no_input,
+            {"E-INP-028", where_, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)),
+             "name a file in [input].path"});
     }
     watched_.emplace(file_, path);
 }
@@ -104,7 +86,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     const auto [bytes, error] = file_.read_at(offset, to);
     if (error != 0) {
         throw Error(ExitCode::io_error,
-                    {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset + bytes, text_of(error)),
+                    {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset + bytes, system_text(error)),
                      "check the file system, then run the same command again"});
     }
     if (bytes < to.size()) {

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <span>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -38,10 +37,9 @@ std::int64_t file_clock() {
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* operation, int error) {
-    const std::string text = std::generic_category().message(error);
     throw Error(ExitCode::io_error, {.id = "E-IO-003",
                                      .where = escaped(path.native()),
-                                     .what = fmt::format("cannot {}: {}", operation, text),
+                                     .what = fmt::format("cannot {}: {}", operation, system_text(error)),
                                      .hint = "check the file system, then run the same command again"});
 }
 

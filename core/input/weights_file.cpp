@@ -8,7 +8,6 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -58,8 +57,8 @@ bool begins_with(std::string_view text, const Magic& magic) {
 int open_weights(const std::filesystem::path& path, const std::string& where) {
     const int file = open_to_read(path);
     if (file < 0) {
-        throw Error(ExitCode::no_input, {"E-MOD-036", where, fmt::format("cannot open: {}", std::strerror(errno)),
-                                         "check [model] weights"});
+        throw Error(ExitCode::no_input,
+                    {"E-MOD-036", where, fmt::format("cannot open: {}", system_text(errno)), "check [model] weights"});
     }
     return file;
 }
@@ -123,8 +122,8 @@ WeightsFile::WeightsFile(const std::filesystem::path& path)
 void WeightsFile::read(std::uint64_t at, std::span<std::byte> to) const {
     const auto [bytes, error] = file_.read_at(at, to);
     if (error != 0) {
-        throw Error(ExitCode::io_error, {"E-IO-003", where_, fmt::format("cannot read: {}", std::strerror(error)),
-                                         "check the file system"});
+        throw Error(ExitCode::io_error,
+                    {"E-IO-003", where_, fmt::format("cannot read: {}", system_text(error)), "check the file system"});
     }
     if (bytes < to.size()) {
         refuse_changed(where_);

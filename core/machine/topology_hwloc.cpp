@@ -197,7 +197,7 @@ public:
 
     [[nodiscard]] std::string set(const CpuSet& cpus) override {
         const bool done = hwloc_set_cpubind(handle_.get(), to_bitmap(cpus).get(), HWLOC_CPUBIND_THREAD) == 0;
-        return done ? std::string() : std::system_category().message(errno);
+        return done ? std::string() : system_text(errno);
     }
 
     [[nodiscard]] CpuSet get() const override {
@@ -240,7 +240,7 @@ std::string read_xml(const std::filesystem::path& file) {
     }
     std::ifstream stream(file, std::ios::binary);
     if (!stream) {
-        refuse(ExitCode::no_input, "E-HWL-120", file, "cannot be opened: " + std::system_category().message(errno));
+        refuse(ExitCode::no_input, "E-HWL-120", file, "cannot be opened: " + system_text(errno));
     }
     return {std::istreambuf_iterator<char>(stream), {}};
 }

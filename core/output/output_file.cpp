@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
@@ -22,10 +21,6 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 20;  // one write call a 
 constexpr mode_t file_mode = 0666;                          // less the umask, as every tool that makes results
 constexpr int most_name_attempts = 16;                      // of 64 random bits each
 constexpr std::size_t suffix_length = 22;                   // ".", ".tmp-" and 16 hexadecimal digits
-
-std::string system_text(int error) {
-    return std::generic_category().message(error);
-}
 
 std::uint64_t random_bits() {
     std::uint64_t bits = 0;

@@ -112,8 +112,7 @@ int cancel_run(const ParsedArguments& parsed) {
         refuse_idle(folder, fmt::format("its process {} is gone", status->process));
     }
     if (::kill(static_cast<pid_t>(status->process), SIGTERM) != 0) {
-        refuse_idle(folder, fmt::format("cannot signal process {}: {}", status->process,
-                                        std::generic_category().message(errno)));
+        refuse_idle(folder, fmt::format("cannot signal process {}: {}", status->process, system_text(errno)));
     }
     print(fmt::format("sent SIGTERM to process {}\n", status->process));
     return 0;
