@@ -13,8 +13,8 @@
 
 #include "core/error.hpp"
 #include "core/input/checked.hpp"
-#include "core/input/integer_type.hpp"
 #include "core/input/npy_header.hpp"
+#include "core/input/number_type.hpp"
 
 namespace sluice {
 namespace {
@@ -114,7 +114,7 @@ private:
             file_->read(offset_of(first + done), std::span(rows).first(items * row_bytes));
             for (std::uint64_t i = 0; i < items; ++i) {
                 const std::uint64_t item = first + done + i;
-                widen_integers(layout_.integer, std::span(rows).subspan(i * row_bytes, row_bytes), row);
+                widen(layout_.integer, std::span(rows).subspan(i * row_bytes, row_bytes), row);
                 accept(item, codec_.pack_integers(item, row, to.subspan((done + i) * packed_bytes, packed_bytes)));
             }
         }
@@ -181,7 +181,7 @@ std::unique_ptr<ItemSource> make_integer_rows(std::unique_ptr<const InputFile> f
                                  fmt::join(header.shape, ","), most_array_columns),
                      "save one row per item");
     }
-    const IntegerType type = integer_type_of(header.descr).value();
+    const IntegerType type = find_integer_type(header.descr).value();
     const std::uint64_t item_bytes = columns * type.bytes;
     check_claim(*file, header, item_bytes);
     const FixedLayout layout{ItemForm::integers, header.data_offset, header.shape.front(), item_bytes, type};

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
-#include "core/input/integer_type.hpp"
+#include "core/input/number_type.hpp"
 
 namespace sluice {
 namespace {
@@ -73,7 +73,7 @@ private:
         }
         std::string descr = read_string();
         if (takes_integers) {
-            if (!integer_type_of(descr)) {
+            if (!find_integer_type(descr)) {
                 file_.reject(bad_header,
                              fmt::format("element type {} (expected integers, such as '<i4')", sluice::quoted(descr)),
                              "save it as little-endian int32");

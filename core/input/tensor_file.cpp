@@ -7,7 +7,7 @@
 #include <array>
 
 #include "core/error.hpp"
-#include "core/input/float_type.hpp"
+#include "core/input/number_type.hpp"
 
 namespace sluice {
 namespace {

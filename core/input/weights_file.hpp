@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "core/input/float_type.hpp"
+#include "core/input/number_type.hpp"
 #include "core/input/watched_file.hpp"
 
 namespace sluice {

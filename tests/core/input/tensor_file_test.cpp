@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "core/error.hpp"
-#include "core/input/float_type.hpp"
+#include "core/input/number_type.hpp"
 #include "core/input/weights_file.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
