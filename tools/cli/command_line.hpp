@@ -54,9 +54,9 @@ extern const Command submit_command;       // cmd_submit.cpp
 extern const Command status_command;       // cmd_status.cpp
 extern const Command drain_command;        // cmd_drain.cpp
 extern const Command cancel_command;       // cmd_drain.cpp
-extern const Command exec_command;         // cmd_exec.cpp
-extern const Command follow_command;       // cmd_follow.cpp
-extern const Command stop_reason_command;  // cmd_stop_reason.cpp
+extern const Command exec_command;         // cmd_attempt.cpp
+extern const Command follow_command;       // cmd_attempt.cpp
+extern const Command stop_reason_command;  // cmd_attempt.cpp
 extern const Command ladder_command;       // cmd_ladder.cpp
 extern const Command help_command;         // cmd_help.cpp
 extern const Command version_command;      // cmd_version.cpp
