@@ -218,11 +218,8 @@ MpiTransport transport_of_maps(std::string_view maps) {
 
 MpiTransport read_mpi_transport() {
     MpiTransport transport = transport_of_maps(contents_of("/proc/self/maps"));
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-    int length = 0;
-    check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
-    const std::string_view version(text.data(), static_cast<std::size_t>(length));
-    transport.library = escaped(version.substr(0, version.find_first_of(",\n")));
+    const std::string library = mpi_library();
+    transport.library = escaped(library.substr(0, library.find(',')));
     read_open_files(transport);
     return transport;
 }

@@ -94,14 +94,9 @@ RankBoard::RankBoard() {
     mine().pid.store(getpid());
 }
 
-RankBoard::RankBoard(MpiSession& session) {
-    int node_rank = 0;
-    int node_size = 1;
-    check_mpi(MPI_Comm_rank(session.node(), &node_rank), "MPI_Comm_rank");
-    check_mpi(MPI_Comm_size(session.node(), &node_size), "MPI_Comm_size");
-    count_ = static_cast<std::size_t>(node_size);
-    mine_ = static_cast<std::size_t>(node_rank);
-    const std::size_t bytes = node_rank == 0 ? board_bytes(sizeof(Shared), count_) : 0;
+RankBoard::RankBoard(MpiSession& session)
+    : count_(static_cast<std::size_t>(session.node_size())), mine_(static_cast<std::size_t>(session.node_rank())) {
+    const std::size_t bytes = mine_ == 0 ? board_bytes(sizeof(Shared), count_) : 0;
     void* base = nullptr;
     check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, session.node(), &base, &window_),
               "MPI_Win_allocate_shared");
@@ -109,7 +104,7 @@ RankBoard::RankBoard(MpiSession& session) {
     int unit = 0;
     check_mpi(MPI_Win_shared_query(window_, 0, &size, &unit, &base), "MPI_Win_shared_query");
     auto* const entries = static_cast<std::byte*>(base) + sizeof(Shared);
-    if (node_rank == 0) {
+    if (mine_ == 0) {
         ::new (base) Shared;
         for (std::size_t i = 0; i < count_; ++i) {
             ::new (entries + i * sizeof(RankEntry)) RankEntry;

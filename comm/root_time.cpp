@@ -35,22 +35,17 @@ nanoseconds RootTime::error_at(Instant own) const {
 Causality check_causality(const RootTime& time, const ClockBounds& to_root, const ClockBounds& from_root) {
     Causality causality{.messages = to_root.messages() + from_root.messages()};
     nanoseconds bound{0};
-    // A message takes time: the offset is at most the difference seen on the way to rank 0 …
-    for (const ClockBounds::Bound& seen : to_root.quickest()) {
-        if (seen.difference != nanoseconds::max()) {
-            const nanoseconds room = seen.difference - time.offset_at(seen.at);
-            causality.violation = std::max(causality.violation, -room);
-            bound = std::max(bound, room);
+    const auto compare = [&](const ClockBounds& bounds, int sign) {
+        for (const ClockBounds::Bound& seen : bounds.quickest()) {
+            if (seen.difference != nanoseconds::max()) {
+                const nanoseconds room = seen.difference - sign * time.offset_at(seen.at);
+                causality.violation = std::max(causality.violation, -room);
+                bound = std::max(bound, room);
+            }
         }
-    }
-    // … and at least the negative of that on the way back.
-    for (const ClockBounds::Bound& seen : from_root.quickest()) {
-        if (seen.difference != nanoseconds::max()) {
-            const nanoseconds room = seen.difference + time.offset_at(seen.at);
-            causality.violation = std::max(causality.violation, -room);
-            bound = std::max(bound, room);
-        }
-    }
+    };
+    compare(to_root, 1);     // a message takes time: the offset is at most the difference seen on the way to rank 0 …
+    compare(from_root, -1);  // … and at least the negative of that on the way back
     if (to_root.messages() > 0 && from_root.messages() > 0) {
         causality.bound = std::max(bound, causality.violation);
     }
