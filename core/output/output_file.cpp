@@ -17,10 +17,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{1} << 20;  // one write call a MiB: its cost disappears
-constexpr mode_t file_mode = 0666;                          // less the umask, as every tool that makes results
-constexpr int most_name_attempts = 16;                      // of 64 random bits each
-constexpr std::size_t suffix_length = 22;                   // ".", ".tmp-" and 16 hexadecimal digits
+constexpr mode_t file_mode = 0666;         // less the umask, as every tool that makes results
+constexpr int most_name_attempts = 16;     // of 64 random bits each
+constexpr std::size_t suffix_length = 22;  // ".", ".tmp-" and 16 hexadecimal digits
 
 std::uint64_t random_bits() {
     std::uint64_t bits = 0;
@@ -38,7 +37,6 @@ OutputFile::OutputFile(const std::filesystem::path& path)
     }
     open_folder(path.parent_path());
     check_target();
-    buffer_.reserve(buffer_bytes);
     create_temporary();
 }
 
@@ -51,19 +49,18 @@ OutputFile::~OutputFile() {
 
 void OutputFile::write(std::span<const std::byte> bytes) {
     expects(!failed_ && file_.number() >= 0, "OutputFile::write comes before publish and not after a failure");
-    if (bytes.size() > buffer_bytes - buffer_.size()) {
-        flush();
-    }
-    if (bytes.size() >= buffer_bytes) {
-        write_through(bytes);
-    } else {
-        buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(file_.number(), bytes.data(), bytes.size());
+        if (written > 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(written));
+        } else if (written == 0 || errno != EINTR) {
+            fail("write", written == 0 ? EIO : errno);
+        }
     }
 }
 
 void OutputFile::publish(const std::function<void()>& last_look) {
     expects(!failed_ && file_.number() >= 0, "OutputFile::publish comes once and not after a failure");
-    flush();
     if (::fsync(file_.number()) != 0) {
         fail("sync", errno);
     }
@@ -131,22 +128,6 @@ void OutputFile::create_temporary() {
     const bool full = error == ENOSPC || error == EDQUOT;
     refuse("E-OUT-021", "cannot create a file in its folder: " + system_text(error),
            full ? "free space or inodes" : "choose a folder that you may write to");
-}
-
-void OutputFile::flush() {
-    write_through(buffer_);
-    buffer_.clear();
-}
-
-void OutputFile::write_through(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(file_.number(), bytes.data(), bytes.size());
-        if (written > 0) {
-            bytes = bytes.subspan(static_cast<std::size_t>(written));
-        } else if (written == 0 || errno != EINTR) {
-            fail("write", written == 0 ? EIO : errno);
-        }
-    }
 }
 
 void OutputFile::refuse(const char* id, const std::string& what, const std::string& hint) const {

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/descriptor.hpp"
 
@@ -23,20 +22,18 @@ public:
     OutputFile& operator=(const OutputFile&) = delete;
     ~OutputFile();
 
-    /// Throws Error (io_error).
+    /// By a system call each. Throws Error (io_error).
     void write(std::span<const std::byte> bytes);
     void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
-    /// Writes what is buffered, syncs, renames over an earlier file, syncs the folder. Throws Error (io_error).
-    /// `last_look` is called when nothing but the rename is left; what it throws leaves an earlier file as it is.
+    /// Syncs, renames over an earlier file, syncs the folder. Throws Error (io_error). `last_look` is called when
+    /// nothing but the rename is left; what it throws leaves an earlier file as it is.
     void publish(const std::function<void()>& last_look = {});
 
 private:
     void open_folder(const std::filesystem::path& folder);
     void check_target() const;
     void create_temporary();
-    void flush();
-    void write_through(std::span<const std::byte> bytes);
     [[noreturn]] void refuse(const char* id, const std::string& what, const std::string& hint) const;
     [[noreturn]] void fail(const char* operation, int error);
 
@@ -46,7 +43,6 @@ private:
     Descriptor folder_;
     Descriptor file_;
     bool failed_ = false;
-    std::vector<std::byte> buffer_;
 };
 
 }  // namespace sluice
