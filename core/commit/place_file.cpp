@@ -81,13 +81,10 @@ Placed place_copy(const std::filesystem::path& from, const std::filesystem::path
 template <class Instead>
 Placed link_or(const std::filesystem::path& from, const std::filesystem::path& to, Instead&& instead) {
     const int error = link_to(from, to);
-    Placed placed = Placed::now;
     if (error == EEXIST) {
-        placed = compare(from, to);
-    } else if (error != 0) {
-        placed = instead();
+        return compare(from, to);
     }
-    return placed;
+    return error == 0 ? Placed::now : instead();
 }
 
 }  // namespace
