@@ -21,13 +21,13 @@ void ThreadTrace::add(const ThreadSpan& span, Stage last, std::chrono::nanosecon
     ThreadSpan first = span;
     first.busy.end = change;
     if (change > span.busy.begin || late.count() == 0) {
-        log_.add(first);
+        add(first);
     }
     if (late.count() != 0) {
         ThreadSpan second = span;
         second.stage = last;
         second.busy.begin = change;
-        log_.add(second);
+        add(second);
     }
 }
 

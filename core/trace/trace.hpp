@@ -49,7 +49,8 @@ inline constexpr std::array<std::pair<Stage, Interval ChunkSpans::*>, 5> chunk_s
 template <class Record>
 class TraceLog {
 public:
-    explicit TraceLog(std::size_t capacity) : capacity_(capacity) {
+    /// `name` is of whom or what it logs, unique on its rank.
+    TraceLog(std::string name, std::size_t capacity) : name_(std::move(name)), capacity_(capacity) {
         try {
             records_.reserve(capacity);
         } catch (const std::exception&) {  // std::bad_alloc, or std::length_error
@@ -57,20 +58,23 @@ public:
         }
     }
     /// Copies the records so far.
-    TraceLog(const TraceLog& other) : capacity_(other.capacity_) {
+    TraceLog(const TraceLog& other) : name_(other.name_), capacity_(other.capacity_) {
         const auto so_far = other.records();
         records_.assign(so_far.begin(), so_far.end());
         count_.store(records_.size(), std::memory_order_relaxed);
         run_delay_.store(other.run_delay_.load());
     }
     TraceLog(TraceLog&& other) noexcept
-        : capacity_(other.capacity_),
+        : name_(std::move(other.name_)),
+          capacity_(other.capacity_),
           records_(std::move(other.records_)),
           count_(other.count_.exchange(0)),
           run_delay_(other.run_delay_.load()) {}
     TraceLog& operator=(const TraceLog&) = delete;
     TraceLog& operator=(TraceLog&&) = delete;
     ~TraceLog() = default;
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
     /// Throws ContractViolation if called more than `capacity` times: a run knows the number of its chunks.
     void add(const Record& record) {
@@ -101,6 +105,7 @@ public:
     }
 
 private:
+    std::string name_;
     std::size_t capacity_;
     std::vector<Record> records_;
     std::atomic<std::size_t> count_{0};  // of records that are complete
@@ -108,39 +113,26 @@ private:
     std::atomic<std::int64_t> run_delay_{unknown};
 };
 
-/// Trace of one device, written by its driver's thread.
-class DeviceTrace {
+/// Trace of one device, written by its driver's thread. The thread whose delay it tells is the device's compute thread,
+/// if it has one.
+class DeviceTrace : public TraceLog<ChunkSpans> {
 public:
-    DeviceTrace(std::string device_name, std::size_t expected_chunks)
-        : name_(std::move(device_name)), log_(expected_chunks) {}
-
-    void add(const ChunkSpans& spans) { log_.add(spans); }
-    template <class Change>
-    void rewrite(Change change) {
-        log_.rewrite(change);
-    }
+    using TraceLog::TraceLog;
 
     /// Copy of the records so far, without certification and counts. Safe from any thread.
-    [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(name_, log_); }
+    [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(static_cast<const TraceLog&>(*this)); }
 
     void set_certification(const Certification& certification) { certification_ = certification; }
     void set_counts(std::vector<ModelCount> counts) { counts_ = std::move(counts); }
 
-    /// Time that the device's compute thread, if it has one, waited for a CPU.
-    void set_run_delay(std::optional<std::chrono::nanoseconds> delay) { log_.set_run_delay(delay); }
-    [[nodiscard]] std::optional<std::chrono::nanoseconds> run_delay() const noexcept { return log_.run_delay(); }
-
-    [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return log_.records(); }
+    [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return records(); }
     /// nullopt if the device's model computes every item once.
     [[nodiscard]] const std::optional<Certification>& certification() const noexcept { return certification_; }
     [[nodiscard]] std::span<const ModelCount> counts() const noexcept { return counts_; }
 
 private:
-    DeviceTrace(std::string name, const TraceLog<ChunkSpans>& log) : name_(std::move(name)), log_(log) {}
+    explicit DeviceTrace(const TraceLog& log) : TraceLog(log) {}
 
-    std::string name_;
-    TraceLog<ChunkSpans> log_;
     std::optional<Certification> certification_;
     std::vector<ModelCount> counts_;
 };
@@ -154,31 +146,16 @@ struct ThreadSpan {
 };
 
 /// Trace of one host thread: a reader (read, parse), rank 0's comm thread (a trace each for scatter and gather, because
-/// messages overlap), or the writer (write, commit).
-class ThreadTrace {
+/// messages overlap), or the writer (write, commit). Its name is e.g. "reader 0".
+class ThreadTrace : public TraceLog<ThreadSpan> {
 public:
-    /// `name` is unique on its rank, e.g. "reader 0".
-    ThreadTrace(std::string name, std::size_t expected_spans) : name_(std::move(name)), log_(expected_spans) {}
-
-    void add(const ThreadSpan& span) { log_.add(span); }
-    template <class Change>
-    void rewrite(Change change) {
-        log_.rewrite(change);
-    }
+    using TraceLog::add;
+    using TraceLog::TraceLog;
 
     /// Adds work whose last `late` belong to stage `last`: as two spans; an empty one is omitted.
     void add(const ThreadSpan& span, Stage last, std::chrono::nanoseconds late);
 
-    /// Time that the thread waited for a CPU.
-    void set_run_delay(std::optional<std::chrono::nanoseconds> delay) { log_.set_run_delay(delay); }
-    [[nodiscard]] std::optional<std::chrono::nanoseconds> run_delay() const noexcept { return log_.run_delay(); }
-
-    [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return log_.records(); }
-
-private:
-    std::string name_;
-    TraceLog<ThreadSpan> log_;
+    [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return records(); }
 };
 
 /// What a rank does outside of its chunks; sequential, except for phases started early.
