@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/standard_error.hpp"
 
@@ -42,26 +43,12 @@ sigset_t watched_signals() {
     return set;
 }
 
-void write_to(int file, const char* text, std::size_t length) noexcept {
-    while (length > 0) {
-        const ssize_t written = write(file, text, length);
-        if (written < 0) {
-            return;  // no reader: nothing more can be reported
-        }
-        text += written;
-        length -= static_cast<std::size_t>(written);
-    }
-}
-
 /// Follows no link and does not block on a pipe without a reader. Errors are ignored: the process is about to end.
 void append_to(const std::filesystem::path& path, const std::string& text) {
     constexpr mode_t private_mode = 0600;
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    const int file = open(path.c_str(), flags, private_mode);
-    if (file >= 0) {
-        write_to(file, text.data(), text.size());
-        close(file);
-    }
+    const Descriptor file(open(path.c_str(), flags, private_mode));
+    write_all(file.number(), std::as_bytes(std::span(text)));
 }
 
 struct CrashReport {
@@ -96,7 +83,7 @@ public:
         length_ = std::min(text_.size(), length_ + end.size);
     }
     [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), length_}; }
-    void write_to(int file) const noexcept { sluice::write_to(file, text_.data(), length_); }
+    void write_to(int file) const noexcept { write_all(file, std::as_bytes(std::span(text()))); }
 
 private:
     std::array<char, 512> text_{};

@@ -31,4 +31,16 @@ int Descriptor::close() noexcept {
     return number >= 0 && ::close(number) != 0 ? errno : 0;
 }
 
+int write_all(int number, std::span<const std::byte> bytes) noexcept {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(number, bytes.data(), bytes.size());
+        if (written > 0) {
+            bytes = bytes.subspan(static_cast<std::size_t>(written));
+        } else if (written == 0 || errno != EINTR) {
+            return written == 0 ? EIO : errno;
+        }
+    }
+    return 0;
+}
+
 }  // namespace sluice

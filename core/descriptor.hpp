@@ -37,4 +37,7 @@ private:
     int number_ = -1;
 };
 
+/// Writes all of `bytes` to the open file `number`. Returns 0 or an errno. Async-signal-safe.
+int write_all(int number, std::span<const std::byte> bytes) noexcept;
+
 }  // namespace sluice

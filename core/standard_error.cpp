@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <mutex>
+#include <span>
 #include <string>
+
+#include "core/descriptor.hpp"
 
 namespace sluice {
 namespace {
@@ -16,14 +18,9 @@ std::mutex writing;
 std::atomic<bool> line_is_shown{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads it");
 
-void write_all(std::string_view text) noexcept {
-    while (!text.empty()) {
-        const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-        if (written < 0 && errno != EINTR) {
-            return;  // nobody reads it: nothing more can be said
-        }
-        text.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-    }
+/// Where nobody reads it, nothing more can be said.
+void write_text(std::string_view text) noexcept {
+    write_all(STDERR_FILENO, std::as_bytes(std::span(text)));
 }
 
 }  // namespace
@@ -39,15 +36,15 @@ void say(const ErrorText& text) {
 
 void say_in_handler(std::string_view lines) noexcept {
     if (line_is_shown.exchange(false)) {
-        write_all(clear);
+        write_text(clear);
     }
-    write_all(lines);
+    write_text(lines);
 }
 
 void show_line(std::string_view text) {
     const std::lock_guard lock(writing);
     line_is_shown = true;
-    write_all(std::string(clear).append(text));
+    write_text(std::string(clear).append(text));
 }
 
 void clear_line() {

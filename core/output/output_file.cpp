@@ -49,13 +49,8 @@ OutputFile::~OutputFile() {
 
 void OutputFile::write(std::span<const std::byte> bytes) {
     expects(!failed_ && file_.number() >= 0, "OutputFile::write comes before publish and not after a failure");
-    while (!bytes.empty()) {
-        const ssize_t written = ::write(file_.number(), bytes.data(), bytes.size());
-        if (written > 0) {
-            bytes = bytes.subspan(static_cast<std::size_t>(written));
-        } else if (written == 0 || errno != EINTR) {
-            fail("write", written == 0 ? EIO : errno);
-        }
+    if (const int error = write_all(file_.number(), bytes); error != 0) {
+        fail("write", error);
     }
 }
 

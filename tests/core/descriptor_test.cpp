@@ -61,5 +61,15 @@ TEST_F(DescriptorTest, ClosesItsFileOnce) {
     EXPECT_EQ(Descriptor().close(), 0);
 }
 
+TEST_F(DescriptorTest, WritesAllOrTellsWhyNot) {
+    const std::filesystem::path path = folder_.path() / "written";
+    const std::string text(100'000, 'x');
+    const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+
+    EXPECT_EQ(write_all(file.number(), std::as_bytes(std::span(text))), 0);
+    EXPECT_EQ(std::filesystem::file_size(path), text.size());
+    EXPECT_EQ(write_all(-1, std::as_bytes(std::span(text))), EBADF);
+}
+
 }  // namespace
 }  // namespace sluice::test
