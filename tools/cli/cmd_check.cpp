@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "core/chunk_grid.hpp"
 #include "core/config/config.hpp"
@@ -15,17 +17,7 @@
 namespace sluice {
 namespace {
 
-const char* word_for(OutputState state) {
-    switch (state) {
-        case OutputState::absent:
-            return "new";
-        case OutputState::unfinished:
-            return "unfinished";
-        case OutputState::complete:
-            return "complete";
-    }
-    return "";
-}
+constexpr std::array<std::string_view, 3> state_words{"new", "unfinished", "complete"};  // of OutputState
 
 /// The findings, in the order of the job file.
 nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
@@ -47,7 +39,7 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     facts["output"] = {{"path", job.output.path.native()},
                        {"format", name_of(job.output.format)},
                        {"report", job.output.report.native()}};
-    facts["output"]["state"] = word_for(check_output(prepared));
+    facts["output"]["state"] = state_words[static_cast<std::size_t>(check_output(prepared))];
     facts["run"] = {{"device", name_of(plan.device)}};
     for (const AppSettings::Entry& entry : job.settings.entries()) {
         facts["settings"][entry.name] = plain_text(entry.value);
