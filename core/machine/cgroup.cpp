@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -75,16 +74,13 @@ std::string first_line(const std::filesystem::path& file) {
 }
 
 std::uint32_t cpus_of_quota(std::string_view text) {
-    std::array<std::int64_t, 2> numbers{};  // quota and period in microseconds
-    for (std::int64_t& number : numbers) {
-        text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (error != std::errc() || number <= 0) {
-            return 0;  // "max", -1 or no such file: no limit
-        }
-        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    std::istringstream fields{std::string(text)};
+    std::int64_t quota = 0;  // this and the next in microseconds
+    std::int64_t period = 0;
+    if (!(fields >> quota >> period) || quota <= 0 || period <= 0) {
+        return 0;  // "max", -1 or no such file: no limit
     }
-    return static_cast<std::uint32_t>(std::min<std::int64_t>((numbers[0] - 1) / numbers[1] + 1, 1 << 20));
+    return static_cast<std::uint32_t>(std::min<std::int64_t>((quota - 1) / period + 1, 1 << 20));
 }
 
 CpuQuota read_cpu_quota() {
