@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 
@@ -17,6 +16,7 @@
 #include "core/commit/json_text.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/sync/stopped_before.hpp"
 
@@ -25,14 +25,6 @@ namespace {
 
 constexpr std::size_t most_owner_bytes = 64 << 10;
 constexpr std::size_t stat_bytes = 4096;  // a line of numbers and a name of 16 bytes
-
-/// "3f0c…-…", without its line's end; empty where there is no /proc.
-std::string first_word(const char* path) {
-    std::ifstream stream(path);
-    std::string word;
-    stream >> word;
-    return word;
-}
 
 std::string link_target(const char* path) {
     std::error_code none;
@@ -120,7 +112,7 @@ Owner this_process(const std::string& job, std::uint64_t restarts) {
     const std::int64_t process = ::getpid();
     return {.id = make_unique_id(),
             .host = host_name(),
-            .boot = first_word("/proc/sys/kernel/random/boot_id"),
+            .boot = first_line("/proc/sys/kernel/random/boot_id"),
             .process_space = link_target("/proc/self/ns/pid"),
             .process = process,
             .process_start = start_in(stat_of_process(process)).value_or(0),

@@ -78,7 +78,6 @@ public:
     /// Offset of the next record in the file.
     [[nodiscard]] std::uint64_t offset() const noexcept { return loaded_ - (filled_ - begin_); }
     [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
-    [[nodiscard]] const Framing& framing() const noexcept { return framing_; }
 
     /// Throws Error about the record that next() gave last.
     [[noreturn]] void reject_last(const RecordProblem& problem) const { reject(item_ - 1, problem); }
