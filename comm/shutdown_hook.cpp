@@ -34,7 +34,7 @@ void ShutdownHook::clear() {
     {
         const std::lock_guard lock(mutex_);
         action_.reset();
-        running = running_;
+        running = std::move(running_);
     }
     if (running.valid()) {
         running.wait();
@@ -42,26 +42,17 @@ void ShutdownHook::clear() {
 }
 
 void ShutdownHook::say(const ErrorText& reason, std::chrono::nanoseconds at_most) {
-    std::shared_ptr<Action> action;
-    std::promise<void> end;
+    std::shared_ptr<std::packaged_task<void()>> task;
     {
         const std::lock_guard lock(mutex_);
-        action = std::exchange(action_, nullptr);
-        if (action == nullptr) {
+        if (action_ == nullptr) {
             return;
         }
-        running_ = end.get_future().share();
+        task = std::make_shared<std::packaged_task<void()>>(
+            [action = std::exchange(action_, nullptr), reason] { (*action)(reason); });
+        running_ = task->get_future().share();
     }
-    const auto shared_end = std::make_shared<std::promise<void>>(std::move(end));
-    run_for(at_most, [action, reason, shared_end] {
-        try {
-            (*action)(reason);
-        } catch (...) {
-            shared_end->set_value();
-            throw;
-        }
-        shared_end->set_value();
-    });
+    run_for(at_most, [task] { (*task)(); });
 }
 
 void ShutdownHook::set_notes(EndNotes notes) {
