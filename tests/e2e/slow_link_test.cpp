@@ -25,7 +25,7 @@ std::vector<std::string> slowed(const std::vector<std::string>& words) {
         "-rn",
         "/bin/sh",
         "-c",
-        "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate 8mbit burst 64kb latency 400ms && exec \"$@\"",
+        "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate 8mbit burst 8kb latency 400ms && exec \"$@\"",
         "sh"};
     all.insert(all.end(), words.begin(), words.end());
     return all;
