@@ -1,5 +1,7 @@
 #include "tools/doctor/facts.hpp"
 
+#include <fmt/format.h>
+
 #include "core/json_types.hpp"
 
 namespace sluice {
@@ -13,6 +15,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, node, host, mask, allowed, m
                                    why_unbindable, gpus, seen, machine_gpus, why_no_cuda, locked_bytes, memory_bytes,
                                    transport, fabrics, clock_error_seconds, wall_ahead_seconds, sees_output, failure,
                                    failure_code)
+
+std::string SlurmVersion::text() const {
+    return fmt::format("{:02}.{:02}", year, month);
+}
 
 std::string encode(const RankFacts& facts) {
     return nlohmann::json(facts).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +10,6 @@
 #include "core/config/config.hpp"
 #include "core/device/copy_speed.hpp"
 #include "core/machine/launch.hpp"
-#include "tools/doctor/slurm_version.hpp"
 
 namespace sluice {
 
@@ -73,6 +73,16 @@ struct JobWish {
     DeviceKind device = DeviceKind::automatic;
     std::optional<std::uint32_t> devices{};  ///< Per rank.
     JobConfig::Layout layout{};
+};
+
+/// "23.02": the two numbers that identify a release's features.
+struct SlurmVersion {
+    int year = 0;
+    int month = 0;
+    // NOLINTNEXTLINE(modernize-use-nullptr): a false alarm of clang-tidy 14
+    friend auto operator<=>(const SlurmVersion&, const SlurmVersion&) = default;
+
+    [[nodiscard]] std::string text() const;
 };
 
 struct DoctorFacts {

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
@@ -15,6 +16,7 @@
 #include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
 #include "core/stage_error.hpp"
+#include "slurm/child.hpp"
 #include "tools/doctor/output_facts.hpp"
 
 namespace sluice {
@@ -201,6 +203,32 @@ DoctorFacts gather_facts(MpiSession* session, const Examination& job) {
         all.ranks.push_back(decode_rank_facts(text));
     }
     return all;
+}
+
+std::optional<SlurmVersion> parse_slurm_version(std::string_view text) {
+    constexpr std::string_view name = "slurm";
+    if (!text.starts_with(name) || text.find(' ') == std::string_view::npos) {
+        return std::nullopt;
+    }
+    text.remove_prefix(text.find(' ') + 1);
+    const char* const end = text.data() + text.size();
+    SlurmVersion version;
+    const auto [dot, bad_year] = std::from_chars(text.data(), end, version.year);
+    if (bad_year != std::errc() || dot == end || *dot != '.') {
+        return std::nullopt;
+    }
+    const auto [rest, bad_month] = std::from_chars(dot + 1, end, version.month);
+    return bad_month == std::errc() ? std::optional(version) : std::nullopt;
+}
+
+std::optional<SlurmVersion> read_slurm_version() {
+    constexpr std::chrono::seconds patience{1};  // some sruns ask a controller, which may not answer
+    try {
+        const std::optional<ChildResult> result = run_child({"srun", "--version"}, patience);
+        return result ? parse_slurm_version(result->out) : std::nullopt;
+    } catch (const Error&) {  // there is no srun
+        return std::nullopt;
+    }
 }
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "comm/node_view.hpp"
 #include "tools/doctor/facts.hpp"
@@ -21,5 +22,11 @@ struct Examination {
 /// Gathers all facts and measures links and copies, in tenths of a second. Collective; null `session`: a single
 /// process. Returns all ranks' facts on rank 0, none elsewhere.
 [[nodiscard]] DoctorFacts gather_facts(MpiSession* session, const Examination& job);
+
+/// Parses the output of `srun --version`: "slurm 23.11.4", "slurm-wlm 22.05.8". nullopt: anything else.
+[[nodiscard]] std::optional<SlurmVersion> parse_slurm_version(std::string_view text);
+
+/// Version of the srun in PATH; nullopt: none, or unknown.
+[[nodiscard]] std::optional<SlurmVersion> read_slurm_version();
 
 }  // namespace sluice

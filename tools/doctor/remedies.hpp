@@ -7,7 +7,6 @@
 
 #include "core/machine/launch.hpp"
 #include "tools/doctor/facts.hpp"
-#include "tools/doctor/slurm_version.hpp"
 
 namespace sluice {
 

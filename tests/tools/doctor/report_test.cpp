@@ -9,8 +9,8 @@
 #include "core/error.hpp"
 #include "tests/tools/doctor/sound_job.hpp"
 #include "tools/doctor/diagnose.hpp"
+#include "tools/doctor/gather.hpp"
 #include "tools/doctor/report.hpp"
-#include "tools/doctor/slurm_version.hpp"
 
 namespace sluice {
 namespace {

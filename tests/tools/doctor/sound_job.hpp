@@ -6,7 +6,6 @@
 
 #include "tools/doctor/facts.hpp"
 #include "tools/doctor/finding.hpp"
-#include "tools/doctor/slurm_version.hpp"
 
 namespace sluice::test {
 
