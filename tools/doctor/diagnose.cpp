@@ -3,15 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <utility>
 
-#include "core/wording.hpp"
-#include "tools/doctor/fact_groups.hpp"
+#include "core/machine/cpu_set.hpp"
 #include "tools/doctor/remedies.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {
 namespace {
+
+/// Hosts without duplicates.
+std::vector<std::string> hosts_of(const RankList& ranks) {
+    std::vector<std::string> hosts;
+    for (const RankFacts* rank : ranks) {
+        if (std::ranges::find(hosts, rank->host) == hosts.end()) {
+            hosts.push_back(rank->host);
+        }
+    }
+    return hosts;
+}
 
 /// Ranks' failures to examine their node, with a remedy if known.
 std::vector<Finding> failures_of(const DoctorFacts& facts, const Remedies& remedies) {
@@ -44,6 +56,40 @@ Finding warning(const char* id, std::string what, std::string remedy) {
 
 Finding error(const char* id, ExitCode code, std::string what, std::string remedy) {
     return {.severity = Severity::error, .code = code, .id = id, .what = std::move(what), .remedy = std::move(remedy)};
+}
+
+std::string who(const RankList& ranks) {
+    std::vector<std::uint32_t> numbers;
+    for (const RankFacts* rank : ranks) {
+        numbers.push_back(rank->rank);
+    }
+    const std::vector<std::string> hosts = hosts_of(ranks);
+    return fmt::format("rank{} {} on {}", numbers.size() == 1 ? "" : "s", list_text(numbers),
+                       hosts.size() == 1 ? hosts.front() : fmt::format("{} nodes", hosts.size()));
+}
+
+std::map<std::uint32_t, RankList> by_node(std::span<const RankFacts> ranks) {
+    std::map<std::uint32_t, RankList> nodes;
+    for (const RankFacts& rank : ranks) {
+        nodes[rank.node].push_back(&rank);
+    }
+    return nodes;
+}
+
+void Sayings::say(const RankFacts& rank, const char* id, std::string what, std::string remedy) {
+    RankList& ranks = sayings_[{id, std::move(what), std::move(remedy)}];
+    if (ranks.empty() || ranks.back() != &rank) {
+        ranks.push_back(&rank);
+    }
+}
+
+std::vector<Finding> Sayings::take() const {
+    std::vector<Finding> findings;
+    for (const auto& [saying, ranks] : sayings_) {
+        const auto& [id, what, remedy] = saying;
+        findings.push_back(warning(id.c_str(), fmt::format("{}: {}", who(ranks), what), remedy));
+    }
+    return findings;
 }
 
 std::vector<Finding> diagnose(const DoctorFacts& facts) {

@@ -4,7 +4,6 @@
 
 #include "core/machine/cpu_set.hpp"
 #include "core/wording.hpp"
-#include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "core/wording.hpp"
-#include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {

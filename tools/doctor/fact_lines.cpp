@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/wording.hpp"
-#include "tools/doctor/fact_groups.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {

@@ -3,8 +3,7 @@
 #include <span>
 #include <string>
 
-#include "tools/doctor/facts.hpp"
-#include "tools/doctor/finding.hpp"
+#include "tools/doctor/diagnose.hpp"
 
 namespace sluice {
 

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/doctor/facts.hpp"
-#include "tools/doctor/finding.hpp"
+#include "tools/doctor/diagnose.hpp"
 
 namespace sluice::test {
 
