@@ -184,25 +184,30 @@ DoctorFacts gather_facts(MpiSession* session, const Examination& job) {
         marker.emplace(*job.output, *all.output);
     }
     if (session != nullptr) {
-        mine.rank = static_cast<std::uint32_t>(session->rank());
         all.world = static_cast<std::uint32_t>(session->size());
         compare_clocks(*session, mine);
         look_for_marker(*session, marker ? &*marker : nullptr, mine);
         all.links = probe_links(*session, peers_of(*session, node.first_rank));
-        mine.transport = read_mpi_transport();
         session->barrier();  // GPUs are measured simultaneously, as in a run, and undisturbed
     }
     if (job.device == DeviceKind::cuda) {
         note_failure(mine, [&] { measure_gpus(mine, node); });
     }
-    if (session == nullptr) {
-        all.ranks.push_back(std::move(mine));
-        return all;
-    }
-    for (const std::string& text : session->gather(encode(mine))) {
-        all.ranks.push_back(decode_rank_facts(text));
-    }
+    all.ranks = gather_ranks(session, std::move(mine));
     return all;
+}
+
+std::vector<RankFacts> gather_ranks(MpiSession* session, RankFacts mine) {
+    if (session == nullptr) {
+        return {std::move(mine)};
+    }
+    mine.rank = static_cast<std::uint32_t>(session->rank());
+    mine.transport = read_mpi_transport();
+    std::vector<RankFacts> ranks;
+    for (const std::string& text : session->gather(encode(mine))) {
+        ranks.push_back(decode_rank_facts(text));
+    }
+    return ranks;
 }
 
 std::optional<SlurmVersion> parse_slurm_version(std::string_view text) {

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "comm/mpi_links.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/standard_error.hpp"
@@ -67,16 +66,8 @@ void warn_of_places(const RankContext& context, const NodeView& node, const JobP
     DoctorFacts facts = empty_facts(context);
     facts.device = plan.device;
     facts.wish = {.device = plan.device, .devices = node.layout.devices, .layout = plan.layout};
-    RankFacts mine = facts_of(node, {.wish = facts.wish, .device = plan.device}, facts.launch);
-    if (context.session == nullptr) {
-        facts.ranks.push_back(std::move(mine));
-    } else {
-        mine.rank = static_cast<std::uint32_t>(context.session->rank());
-        mine.transport = read_mpi_transport();
-        for (const std::string& text : context.session->gather(encode(mine))) {
-            facts.ranks.push_back(decode_rank_facts(text));
-        }
-    }
+    facts.ranks =
+        gather_ranks(context.session, facts_of(node, {.wish = facts.wish, .device = plan.device}, facts.launch));
     if (context.rank() != 0) {
         return;
     }
