@@ -56,8 +56,8 @@ DriverTeam::~DriverTeam() {
 /// Started on its own CPUs, which its device's threads and first-touched memory inherit.
 std::thread DriverTeam::start(std::uint32_t index, Endpoint& endpoint) {
     std::optional<BoundWhile> bound;
-    if (!options_.cpus.empty()) {
-        bound.emplace(*options_.machine, options_.cpus.at(index));
+    if (options_.machine != nullptr) {
+        bound.emplace(*options_.machine, options_.places.at(index).cpus);
         finding_ = finding_ ? finding_ : bound->finding();
     }
     return std::thread([this, index, &endpoint] { drive(drivers_[index], endpoint, index); });
@@ -71,8 +71,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     std::optional<Pipeline> pipeline;
     std::exception_ptr failure;
     try {
-        device =
-            make_device(options_.device, options_.device_numbers.empty() ? index : options_.device_numbers.at(index));
+        device = make_device(options_.device, options_.places.at(index).number);
         model = app_.make_model(*device, room_on(*device, index));
         expects(model->lag() == app_.lag(), "a model holds more or fewer chunks back than its app says");
         if (!options_.sample.empty()) {
@@ -97,17 +96,16 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
 
 ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {
     const std::optional<MemoryInfo> own = device.memory();
-    const std::uint32_t ranks = options_.ranks.empty() ? 1 : options_.ranks.at(index);
-    return own ? room_on_device(options_.memory, *own, ranks, device.name())
+    return own ? room_on_device(options_.memory, *own, options_.places.at(index).ranks, device.name())
                : room_on_host(options_.memory, options_.host_bytes);
 }
 
 RankTrace DriverTeam::take_trace() {
     join();
     RankTrace trace = empty_trace();
-    for (const std::uint32_t number : options_.device_numbers) {
+    for (const DevicePlace& place : options_.places) {
         if (options_.device == DeviceKind::cuda) {
-            trace.gpus.push_back(escaped(cuda_device_model(number)));
+            trace.gpus.push_back(escaped(cuda_device_model(place.number)));
         }
     }
     for (Driver& driver : drivers_) {

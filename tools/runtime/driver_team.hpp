@@ -14,6 +14,7 @@
 #include "core/clock.hpp"
 #include "core/device/driver_start.hpp"
 #include "core/machine/binding.hpp"
+#include "core/machine/placement.hpp"
 #include "core/modes.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/memory_plan.hpp"
@@ -25,17 +26,16 @@ namespace sluice {
 [[nodiscard]] std::unique_ptr<Device> make_device(DeviceKind kind, std::uint32_t number);
 
 struct DriverTeamOptions {
-    DeviceKind device = DeviceKind::host;         ///< Not automatic.
-    std::vector<std::uint32_t> device_numbers{};  ///< One per endpoint; empty: 0, 1, 2, …
+    DeviceKind device = DeviceKind::host;  ///< Not automatic.
+    std::vector<DevicePlace> places{};     ///< One per endpoint.
     PipelineOptions pipeline{};
     MemoryNeeds memory{};                       ///< Of the rank.
     std::uint64_t host_bytes = UINT64_MAX;      ///< Share of the node's memory.
-    std::vector<std::uint32_t> ranks{};         ///< Number of ranks that drive each device; empty: 1.
     std::uint64_t chunks = 0;                   ///< Of all devices of all ranks.
     std::span<const std::byte> sample{};        ///< For Model::calibrate(); outlives the team. Empty: not needed.
-    Machine* machine = nullptr;                 ///< With cpus: this machine; needed during construction only.
+    Machine* machine = nullptr;                 ///< Binds each driver and its threads to the CPUs of its place, during
+                                                ///< construction; null: they inherit theirs.
     const DriverStart* driver_start = nullptr;  ///< Recorded in the trace; outlives the team. Null: host devices.
-    std::vector<CpuSet> cpus{};                 ///< CPUs of each driver and its threads; empty: inherited.
 };
 
 /// A rank's device drivers: one thread per device, each with its own model and pipeline. A failing driver closes its

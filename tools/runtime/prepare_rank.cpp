@@ -254,25 +254,18 @@ void check_memory(const RankContext& context, const JobPlan& plan, const Prepare
 }
 
 DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank) {
-    DriverTeamOptions options{.device = plan.device,
-                              .pipeline = {.depth = rank.wire.depth,
-                                           .chunk_items = plan.chunk_items,
-                                           .last_items = plan.grid().short_items(),
-                                           .activities = &context.activities},
-                              .memory = memory_needs(context, plan, rank),
-                              .host_bytes = context.memory_share(),
-                              .chunks = plan.grid().chunks_left(),
-                              .sample = std::as_bytes(std::span(rank.sample)),
-                              .machine = &rank.share.machine,
-                              .driver_start = rank.driver_start.get()};
-    for (const DevicePlace& device : rank.share.place.devices) {
-        options.device_numbers.push_back(device.number);
-        options.ranks.push_back(device.ranks);
-        if (rank.share.binds) {
-            options.cpus.push_back(device.cpus);
-        }
-    }
-    return options;
+    return {.device = plan.device,
+            .places = rank.share.place.devices,
+            .pipeline = {.depth = rank.wire.depth,
+                         .chunk_items = plan.chunk_items,
+                         .last_items = plan.grid().short_items(),
+                         .activities = &context.activities},
+            .memory = memory_needs(context, plan, rank),
+            .host_bytes = context.memory_share(),
+            .chunks = plan.grid().chunks_left(),
+            .sample = std::as_bytes(std::span(rank.sample)),
+            .machine = rank.share.binds ? &rank.share.machine : nullptr,
+            .driver_start = rank.driver_start.get()};
 }
 
 void bind_comm_thread(const RankContext& context, RankShare& share) {

@@ -73,7 +73,8 @@ Outcome run_team(const TeamApp& app, std::uint32_t chunk_items) {
     CommTrace trace(1, grid.chunks());
     LocalHub hub(endpoints, server, record, trace, 0);
     DriverTeam team(app, endpoints,
-                    {.pipeline = {.depth = 2, .chunk_items = chunk_items},
+                    {.places = {{.number = 0}, {.number = 1}, {.number = 2}},
+                     .pipeline = {.depth = 2, .chunk_items = chunk_items},
                      .memory = needs_of(app, chunk_items),
                      .host_bytes = memory_of_rank,
                      .chunks = grid.chunks()});

@@ -89,11 +89,12 @@ TEST_F(PrepareRank, DrivesItsDevicesThroughWhatIsLeft) {
 
     const DriverTeamOptions options = driver_options(context_, plan_, rank);
 
-    EXPECT_THAT(options.device_numbers, testing::ElementsAre(2, 5));
+    EXPECT_THAT(options.places,
+                testing::ElementsAre(testing::Field(&DevicePlace::number, 2), testing::Field(&DevicePlace::number, 5)));
     EXPECT_EQ(options.driver_start, nullptr) << "of a host";
     EXPECT_EQ(options.chunks, 6U);
     EXPECT_EQ(options.pipeline.last_items, 7U);
-    EXPECT_TRUE(options.cpus.empty());
+    EXPECT_EQ(options.machine, nullptr) << "nothing is bound";
 }
 
 TEST_F(PrepareRank, TiesDriversToTheirPlaceWhereItBinds) {
@@ -102,8 +103,8 @@ TEST_F(PrepareRank, TiesDriversToTheirPlaceWhereItBinds) {
 
     const DriverTeamOptions options = driver_options(context_, plan_, rank);
 
-    ASSERT_EQ(options.cpus.size(), 2U);
-    EXPECT_EQ(options.cpus[1], CpuSet::range(4, 7));
+    ASSERT_EQ(options.places.size(), 2U);
+    EXPECT_EQ(options.places[1].cpus, CpuSet::range(4, 7));
     EXPECT_EQ(options.machine, &rank.share.machine);
 }
 
@@ -120,7 +121,8 @@ TEST_F(PrepareRank, TellsItsDriversTheDepthThatHoldsWhatModelsHoldBack) {
     // What is free changes from one look to the next.
     EXPECT_GT(options.host_bytes, context_.memory_share() / 2);
     EXPECT_LT(options.host_bytes, context_.memory_share() * 2);
-    EXPECT_THAT(options.ranks, testing::ElementsAre(1, 2));
+    ASSERT_EQ(options.places.size(), 2U);
+    EXPECT_EQ(options.places[1].ranks, 2U);
 }
 
 TEST_F(PrepareRank, CountsTheQueuesOfRank0AsItsMemory) {

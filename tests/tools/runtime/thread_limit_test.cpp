@@ -56,8 +56,10 @@ TEST(ThreadLimit, EndsTheDriversThatRunWhenThereIsNoThreadForAnother) {
     }
     const ThreadLimit limit(2);
 
-    EXPECT_THROW(DriverTeam(app, endpoints, {.pipeline = {.depth = 2, .chunk_items = 5}, .chunks = 100}),
-                 std::system_error);
+    EXPECT_THROW(
+        DriverTeam(app, endpoints,
+                   {.places = std::vector<DevicePlace>(4), .pipeline = {.depth = 2, .chunk_items = 5}, .chunks = 100}),
+        std::system_error);
 }
 
 TEST(ThreadLimit, LeavesNothingBehindOfAWriterWithoutAThread) {
