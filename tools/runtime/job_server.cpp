@@ -83,12 +83,7 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
     if (options.progress) {
         progress_.emplace(grid_.items(), grid_.items_done(), items_written);
     }
-    root_.monitor.serve({.book = &server_->book(),
-                         .hosts = hosts_,
-                         .items = grid_.items(),
-                         .items_before = grid_.items_done(),
-                         .chunk_items = grid_.chunk_items(),
-                         .items_written = items_written});
+    root_.monitor.serve({.book = &server_->book(), .hosts = hosts_, .grid = grid_, .items_written = items_written});
 }
 
 JobServer::~JobServer() {

@@ -90,10 +90,10 @@ void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesy
     thread_ = std::thread([this] { watch(); });
 }
 
-void RunMonitor::found_complete(std::uint64_t items, std::uint32_t chunk_items) {
+void RunMonitor::found_complete(const ChunkGrid& grid) {
     const std::lock_guard lock(mutex_);
-    status_.items = status_.items_before = status_.items_done = items;
-    status_.chunks = status_.chunks_before = status_.chunks_done = (items + chunk_items - 1) / chunk_items;
+    status_.items = status_.items_before = status_.items_done = grid.items();
+    status_.chunks = status_.chunks_before = status_.chunks_done = grid.chunks();
 }
 
 void RunMonitor::serve(ServedRun run) {
@@ -207,13 +207,12 @@ void RunMonitor::look() {
 
 void RunMonitor::take_counts() {
     const ServedRun& run = *run_;
-    status_.items = run.items;
-    status_.items_before = run.items_before;
-    status_.items_done = run.items_before + run.items_written();
-    const auto chunks_in = [&](std::uint64_t items) { return (items + run.chunk_items - 1) / run.chunk_items; };
-    status_.chunks = chunks_in(run.items);
-    status_.chunks_before = chunks_in(run.items_before);
-    status_.chunks_done = chunks_in(status_.items_done);
+    status_.items = run.grid.items();
+    status_.items_before = run.grid.items_done();
+    status_.items_done = status_.items_before + run.items_written();
+    status_.chunks = run.grid.chunks();
+    status_.chunks_before = run.grid.begin();
+    status_.chunks_done = ChunkGrid(status_.items_done, run.grid.chunk_items()).chunks();
     const std::vector<GrantBook::Rank> ranks = run.book->ranks();
     status_.ranks.resize(ranks.size());
     const SteadyClock::time_point now = SteadyClock::now();

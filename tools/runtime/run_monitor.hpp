@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "comm/grant_book.hpp"
+#include "core/chunk_grid.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/sync/stop_request.hpp"
@@ -23,10 +24,8 @@ namespace sluice {
 /// A run from its first chunk on. Everything it refers to outlives the serving.
 struct ServedRun {
     const GrantBook* book = nullptr;
-    std::vector<std::string> hosts{};  ///< Of the ranks.
-    std::uint64_t items = 0;
-    std::uint64_t items_before = 0;  ///< Done by earlier attempts.
-    std::uint32_t chunk_items = 1;
+    std::vector<std::string> hosts{};                ///< Of the ranks.
+    ChunkGrid grid;                                  ///< Begins after what earlier attempts have done.
     std::function<std::uint64_t()> items_written{};  ///< By this attempt; called from the monitor's thread.
 };
 
@@ -47,7 +46,7 @@ public:
     void open(const std::filesystem::path& run_folder, const std::filesystem::path& output);
 
     /// Records that there was nothing to do.
-    void found_complete(std::uint64_t items, std::uint32_t chunk_items);
+    void found_complete(const ChunkGrid& grid);
 
     /// The run grants chunks until serve_no_more().
     void serve(ServedRun run);

@@ -131,7 +131,7 @@ std::filesystem::path run_folder_of(const JobConfig& job) {
 
 int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& options) {
     static_cast<void>(announce(root.context, {.complete = true}));
-    root.monitor.found_complete(job.plan.items, job.plan.chunk_items);
+    root.monitor.found_complete(job.plan.grid());
     if (!options.quiet) {
         print(already_complete(job.job.output.path, job.plan.items));
     }

@@ -43,7 +43,7 @@ public:
         : file_(job.folder() / "status.json"), monitor_(stop_, "n0", time_left, std::chrono::milliseconds(10)) {
         monitor_.open(job.folder(), "labels.csv");
         stop_.enter(RunPhase::serving);
-        monitor_.serve({.book = &book_, .items = 100, .chunk_items = 4, .items_written = [] { return 0U; }});
+        monitor_.serve({.book = &book_, .grid = ChunkGrid(100, 4), .items_written = [] { return 0U; }});
     }
 
     [[nodiscard]] const StopRequest& stop() const { return stop_; }
@@ -129,7 +129,7 @@ TEST(RunMonitor, KnowsTheRatesOfARunThatWasShorterThanAnyLook) {
     std::uint64_t written = 0;
     RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
     monitor.open(folder.path(), "labels.csv");
-    monitor.serve({.book = &book, .items = 100, .chunk_items = 4, .items_written = [&] { return written; }});
+    monitor.serve({.book = &book, .grid = ChunkGrid(100, 4), .items_written = [&] { return written; }});
 
     written = 100;
     monitor.end(ExitCode::ok);
