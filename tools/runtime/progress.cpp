@@ -1,16 +1,20 @@
 #include "tools/runtime/progress.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <utility>
 
+#include "core/standard_error.hpp"
 #include "core/sync/stopped_before.hpp"
 #include "scheduler/verdict.hpp"
-#include "tools/runtime/progress_view.hpp"
 
 namespace sluice {
 namespace {
@@ -18,12 +22,21 @@ namespace {
 constexpr std::chrono::milliseconds bar_period{100};
 constexpr std::array first_lines{2.0, 5.0, 10.0};  // seconds: early enough to show that it runs
 constexpr double line_period = 30;
+constexpr std::uint32_t fallback_columns = 80;
 
 std::string clock_text(double seconds) {
     const auto whole = static_cast<std::uint64_t>(std::llround(std::min(seconds, 1e9)));
     const std::uint64_t hours = whole / 3600;
     return hours == 0 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
                       : fmt::format("{}:{:02}:{:02}", hours, whole / 60 % 60, whole % 60);
+}
+
+/// "2026-11-20 12:03:10 sluice: 812 of 2000 items …", in local time.
+void say_with_time(const std::string& text) {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&now, &local);
+    say(fmt::format("{:%Y-%m-%d %H:%M:%S} sluice: {}\n", local, text));
 }
 
 }  // namespace
@@ -58,6 +71,36 @@ Seconds next_line(Seconds passed) {
         }
     }
     return Seconds(line_period * (std::floor(passed.count() / line_period) + 1));
+}
+
+ProgressView::ProgressView() : terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressView::~ProgressView() {
+    if (terminal_) {
+        clear_line();
+    }
+}
+
+std::uint32_t ProgressView::columns() {
+    winsize size{};
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? size.ws_col : fallback_columns;
+}
+
+void ProgressView::show(const std::string& text) {
+    if (terminal_) {
+        show_line(text.substr(0, columns()));
+    } else {
+        say_with_time(text);
+    }
+}
+
+void ProgressView::say(const std::string& text) {
+    if (terminal_) {
+        sluice::say(text + "\n");
+    } else {
+        say_with_time(text);
+    }
 }
 
 Progress::Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done)

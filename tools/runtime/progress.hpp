@@ -20,6 +20,27 @@ namespace sluice {
 /// When the next log line is due, since the start or the last news: after 2, 5, 10 and 30 s, then every 30 s. Pure.
 [[nodiscard]] Seconds next_line(Seconds passed);
 
+/// Progress output on stderr: on a terminal one line that is rewritten, elsewhere log lines with date and time.
+class ProgressView {
+public:
+    ProgressView();
+    ~ProgressView();  ///< Clears the terminal's line.
+    ProgressView(const ProgressView&) = delete;
+    ProgressView& operator=(const ProgressView&) = delete;
+
+    [[nodiscard]] bool is_terminal() const noexcept { return terminal_; }
+    [[nodiscard]] static std::uint32_t columns();
+
+    /// Replaces the terminal's line, or appends a log line.
+    void show(const std::string& text);
+
+    /// Prints permanently: above the terminal's line, or as show().
+    void say(const std::string& text);
+
+private:
+    bool terminal_;
+};
+
 /// Shows progress on stderr from construction to destruction: a bar on a terminal, elsewhere lines (next_line()).
 class Progress {
 public:

@@ -10,7 +10,6 @@
 #include "core/commit/held_folder.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/runtime/progress.hpp"
-#include "tools/runtime/progress_view.hpp"
 #include "tools/runtime/run_observer.hpp"
 
 namespace sluice {

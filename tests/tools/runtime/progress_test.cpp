@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "tools/runtime/progress_view.hpp"
-
 namespace sluice {
 namespace {
 
