@@ -1,6 +1,11 @@
+#include <filesystem>
+
+#include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/machine/launch.hpp"
+#include "core/paths.hpp"
 #include "tools/cli/common_options.hpp"
+#include "tools/runtime/find_run.hpp"
 #include "tools/runtime/run_job.hpp"
 
 namespace sluice {
@@ -12,6 +17,23 @@ int run_job_file(const ParsedArguments& parsed) {
     const std::vector<Override> overrides = overrides_of(parsed);
     const auto file = [&] { return JobFile{.path = path, .overrides = overrides}; };
     return run(file, parsed.apps, run_options_of(parsed));
+}
+
+int resume(const ParsedArguments& parsed) {
+    const std::string name = run_operand(parsed);
+    const std::vector<Override> overrides = overrides_of(parsed);
+    take_fault_variable(static_cast<int>(read_launch().number));
+    return run([&] { return kept_job(named_run(name, parsed.apps).paths, overrides, parsed.apps); }, parsed.apps,
+               run_options_of(parsed));
+}
+
+int run_plan(const ParsedArguments& parsed) {
+    take_fault_variable(static_cast<int>(read_launch().number));
+    const std::filesystem::path plan = absolute_path(plan_of(parsed));
+    const int code = run([&] { return planned_job(plan); }, parsed.apps, {.run_folder = plan.parent_path()});
+    // Under srun --kill-on-bad-exit a rank with another code would end the others before they have committed. The
+    // status file records the early stop.
+    return code == static_cast<int>(ExitCode::stopped_early) ? 0 : code;
 }
 
 }  // namespace
@@ -46,6 +68,47 @@ const Command run_command{
     .run_flags = true,
     .most_operands = 1,
     .run = run_job_file,
+    .for_ranks = true,
+    .writes_output = true,
+};
+
+const Command resume_command{
+    .name = "resume",
+    .synopsis = "sluice resume RUN [OPTION]...",
+    .summary = "resume a run that ended early, without its job file",
+    .details =
+        "RUN is an output, its folder of parts, its run folder (labels.csv.sluice), its job file,\n"
+        "or its Slurm job's number.\n"
+        "Runs the job that the first attempt saved there, with all its --set, from any working folder,\n"
+        "and writes the output that RUN names, also where it was copied or moved to. Files beside the\n"
+        "output are looked for beside it. Start ranks of it with mpirun or srun.",
+    .exit_codes =
+        "  0   all items done            75  stopped early\n"
+        "  64  wrong command line        78  wrong --set, or another job than the one begun\n"
+        "  66  no run found there        79  another attempt is alive\n"
+        "  and those of `sluice run`",
+    .example = "  mpirun -n 4 sluice resume labels.csv",
+    .set_example = "pipeline.depth=4",
+    .run_flags = true,
+    .most_operands = 1,
+    .run = resume,
+    .for_ranks = true,
+    .writes_output = true,
+};
+
+const Command exec_command{
+    .name = "exec",
+    .synopsis = "sluice exec --plan FILE",
+    .summary = "run a submitted job's plan, as a rank under srun or mpirun",
+    .details =
+        "Called by the script of `sluice submit`. Like `sluice run`, but 0 may also mean that the\n"
+        "run stopped early in good order: `sluice stop-reason` knows.",
+    .exit_codes = "  0   done, or stopped early; else as `sluice run`",
+    .example = "  srun --mpi=pmix sluice exec --plan labels.csv.sluice/plan.toml",
+    .plan = "the plan that `sluice submit` wrote",
+    .most_operands = 0,
+    .run = run_plan,
+    .internal = true,
     .for_ranks = true,
     .writes_output = true,
 };

@@ -43,20 +43,20 @@ void add_set_option(Options& options, std::string_view example);
 [[nodiscard]] std::span<const Command> commands();
 
 extern const Command run_command;          // cmd_run.cpp
-extern const Command resume_command;       // cmd_resume.cpp
+extern const Command resume_command;       // cmd_run.cpp
 extern const Command verify_command;       // cmd_verify.cpp
 extern const Command check_command;        // cmd_check.cpp
 extern const Command apps_command;         // cmd_apps.cpp
 extern const Command topo_command;         // cmd_topo.cpp
 extern const Command doctor_command;       // cmd_doctor.cpp
-extern const Command script_command;       // cmd_script.cpp
+extern const Command script_command;       // cmd_submit.cpp
 extern const Command submit_command;       // cmd_submit.cpp
 extern const Command status_command;       // cmd_status.cpp
 extern const Command drain_command;        // cmd_drain.cpp
 extern const Command cancel_command;       // cmd_drain.cpp
-extern const Command exec_command;         // cmd_attempt.cpp
-extern const Command follow_command;       // cmd_attempt.cpp
-extern const Command stop_reason_command;  // cmd_attempt.cpp
+extern const Command exec_command;         // cmd_run.cpp
+extern const Command follow_command;       // cmd_stop_reason.cpp
+extern const Command stop_reason_command;  // cmd_stop_reason.cpp
 extern const Command ladder_command;       // cmd_ladder.cpp
 extern const Command help_command;         // cmd_help.cpp
 extern const Command version_command;      // cmd_version.cpp

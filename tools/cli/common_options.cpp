@@ -61,6 +61,13 @@ std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const c
     return count;
 }
 
+std::string plan_of(const ParsedArguments& parsed) {
+    if (!parsed.has("plan")) {
+        refuse_usage(parsed.command, "got no --plan");
+    }
+    return parsed.options["plan"].as<std::string>();
+}
+
 std::string run_operand(const ParsedArguments& parsed) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
         refuse_usage(parsed.command, "got no run");

@@ -25,6 +25,9 @@ namespace sluice {
 [[nodiscard]] std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const char* name,
                                                         std::uint32_t most);
 
+/// Throws Error (usage) without --plan.
+[[nodiscard]] std::string plan_of(const ParsedArguments& parsed);
+
 /// The operand of commands on a run. Throws Error (usage).
 [[nodiscard]] std::string run_operand(const ParsedArguments& parsed);
 
