@@ -72,8 +72,9 @@ std::string as_json(const nlohmann::ordered_json& facts) {
 }
 
 int check(const ParsedArguments& parsed) {
-    const PreparedJob prepared = prepare_job(
-        read_job({.path = job_file_of(parsed), .overrides = overrides_of(parsed)}, parsed.apps), parsed.apps);
+    const PreparedJob prepared =
+        prepare_job(read_job({.path = operand_of(parsed, "job file"), .overrides = overrides_of(parsed)}, parsed.apps),
+                    parsed.apps);
     check_prepared_job(prepared);
     warn_of_long_notice(prepared.job);
     const nlohmann::ordered_json facts = facts_of(prepared);

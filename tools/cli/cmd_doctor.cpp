@@ -26,7 +26,7 @@ namespace {
 Examination read_examination(const ParsedArguments& parsed) {
     Examination job;
     if (!parsed.operands.empty() || parsed.has("set")) {
-        const JobConfig config = read_job(job_file_of(parsed), overrides_of(parsed), parsed.apps.keys());
+        const JobConfig config = read_job(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps.keys());
         job.wish = {.device = config.run.device, .devices = config.run.devices, .layout = config.layout};
         job.output = config.output.path;
     }

@@ -60,7 +60,7 @@ void refuse_where_nothing_runs(const RunPaths& paths) {
 }
 
 int drain_run(const ParsedArguments& parsed) {
-    const NamedRun run = named_run(run_operand(parsed), parsed.apps);
+    const NamedRun run = named_run(operand_of(parsed, "run"), parsed.apps);
     refuse_where_nothing_runs(run.paths);
     std::optional<File> request = File::create_if_absent(run.paths.run_folder() / "drain");
     if (request) {
@@ -88,7 +88,7 @@ bool cancel_job(const Submission& submission) {
 }
 
 int cancel_run(const ParsedArguments& parsed) {
-    const NamedRun run = named_run(run_operand(parsed), parsed.apps);
+    const NamedRun run = named_run(operand_of(parsed, "run"), parsed.apps);
     const std::filesystem::path folder = run.paths.run_folder();
     const std::optional<Submission> submission = read_submission(folder / "submitted.json");
     if (submission && cancel_job(*submission)) {

@@ -3,7 +3,6 @@
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/machine/launch.hpp"
-#include "core/paths.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
 #include "tools/runtime/run_job.hpp"
@@ -13,14 +12,14 @@ namespace {
 
 int run_job_file(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
-    const std::string path = job_file_of(parsed);  // an invalid command line is reported before ranks meet
+    const std::string path = operand_of(parsed, "job file");  // an invalid command line is reported before ranks meet
     const std::vector<Override> overrides = overrides_of(parsed);
     const auto file = [&] { return JobFile{.path = path, .overrides = overrides}; };
     return run(file, parsed.apps, run_options_of(parsed));
 }
 
 int resume(const ParsedArguments& parsed) {
-    const std::string name = run_operand(parsed);
+    const std::string name = operand_of(parsed, "run");
     const std::vector<Override> overrides = overrides_of(parsed);
     take_fault_variable(static_cast<int>(read_launch().number));
     return run([&] { return kept_job(named_run(name, parsed.apps).paths, overrides, parsed.apps); }, parsed.apps,
@@ -29,7 +28,7 @@ int resume(const ParsedArguments& parsed) {
 
 int run_plan(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
-    const std::filesystem::path plan = absolute_path(plan_of(parsed));
+    const std::filesystem::path plan = plan_of(parsed);
     const int code = run([&] { return planned_job(plan); }, parsed.apps, {.run_folder = plan.parent_path()});
     // Under srun --kill-on-bad-exit a rank with another code would end the others before they have committed. The
     // status file records the early stop.

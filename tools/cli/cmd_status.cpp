@@ -19,7 +19,7 @@ void status_options(Options& options) {
 }
 
 int print_status(const ParsedArguments& parsed) {
-    const NamedRun run = named_run_to_read(run_operand(parsed), parsed.apps);
+    const NamedRun run = named_run_to_read(operand_of(parsed, "run"), parsed.apps);
     RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
     const bool json = parsed.has("json");
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;

@@ -5,7 +5,6 @@
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
 #include "core/standard_error.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/submission.hpp"
@@ -33,7 +32,7 @@ void say_that_none_follows(const AttemptId& attempt) {
 }
 
 int print_stop_reason(const ParsedArguments& parsed) {
-    const std::filesystem::path folder = absolute_path(plan_of(parsed)).parent_path();
+    const std::filesystem::path folder = plan_of(parsed).parent_path();
     if (!parsed.has("srun-rc")) {
         refuse_usage(parsed.command, "got no --srun-rc");
     }
@@ -58,7 +57,7 @@ void follow_options(Options& options) {
 }
 
 int note_follower(const ParsedArguments& parsed) {
-    const std::filesystem::path folder = absolute_path(plan_of(parsed)).parent_path();
+    const std::filesystem::path folder = plan_of(parsed).parent_path();
     if (!parsed.has("job")) {
         refuse_usage(parsed.command, "got no --job");
     }

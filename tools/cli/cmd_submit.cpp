@@ -22,7 +22,7 @@ namespace sluice {
 namespace {
 
 int print_script(const ParsedArguments& parsed) {
-    const JobConfig job = read_job_absolute(job_file_of(parsed), overrides_of(parsed), parsed.apps);
+    const JobConfig job = read_job_absolute(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps);
     print(batch_script(job, script_paths(job)));
     return 0;
 }
@@ -44,17 +44,21 @@ void print_dry_run(const JobConfig& job, const ScriptPaths& paths, const std::ve
     print(batch_script(job, paths) + words + " " + paths.script().native() + "\n");
 }
 
-void print_submission(const ScriptPaths& paths, const Submission& submission, bool json) {
-    if (json) {
-        print(nlohmann::ordered_json{{"job", submission.job},
-                                     {"cluster", submission.cluster},
-                                     {"run_folder", paths.run_folder.native()},
-                                     {"complete", false}}
-                  .dump(2) +
-              "\n");
-    } else {
-        print(submission.job + "\n");
+/// For a job that was submitted, or an output of so many items that was complete already.
+std::string as_json(const ScriptPaths& paths, const std::optional<Submission>& submission,
+                    std::optional<std::uint64_t> items) {
+    nlohmann::ordered_json json{{"job", nullptr},
+                                {"cluster", nullptr},
+                                {"run_folder", paths.run_folder.native()},
+                                {"complete", items.has_value()}};
+    if (submission) {
+        json["job"] = submission->job;
+        json["cluster"] = submission->cluster;
     }
+    if (items) {
+        json["items"] = *items;
+    }
+    return json.dump(2) + "\n";
 }
 
 /// Finds now what the job would only find after queueing. Throws Error, as `sluice run` would.
@@ -85,20 +89,6 @@ std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std:
     return check_output(prepared) == OutputState::complete ? std::optional(prepared.plan.items) : std::nullopt;
 }
 
-void print_complete(const JobConfig& job, const ScriptPaths& paths, std::uint64_t items, bool json) {
-    if (json) {
-        print(nlohmann::ordered_json{{"job", nullptr},
-                                     {"cluster", nullptr},
-                                     {"run_folder", paths.run_folder.native()},
-                                     {"complete", true},
-                                     {"items", items}}
-                  .dump(2) +
-              "\n");
-    } else {
-        print(already_complete(job.output.path, items));
-    }
-}
-
 int submit_job(const ParsedArguments& parsed) {
     const std::vector<std::string>& more = parsed.after_dashes;
     check_user_options(more);
@@ -108,7 +98,7 @@ int submit_job(const ParsedArguments& parsed) {
     if (parsed.has("retry") && (parsed.has("dry-run") || parsed.has("test-only"))) {
         refuse_usage(parsed.command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
     }
-    const JobConfig job = read_job_absolute(job_file_of(parsed), overrides_of(parsed), parsed.apps);
+    const JobConfig job = read_job_absolute(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps);
     const ScriptPaths paths = script_paths(job);
     warn_of_long_notice(job);
     if (parsed.has("dry-run")) {
@@ -121,13 +111,15 @@ int submit_job(const ParsedArguments& parsed) {
     }
     if (!parsed.has("no-files")) {
         check_files(job);
-        if (const auto items = items_if_complete(job_file_of(parsed), overrides_of(parsed), job, parsed.apps)) {
-            print_complete(job, paths, *items, parsed.has("json"));
+        if (const auto items =
+                items_if_complete(operand_of(parsed, "job file"), overrides_of(parsed), job, parsed.apps)) {
+            print(parsed.has("json") ? as_json(paths, std::nullopt, items) : already_complete(job.output.path, *items));
             return 0;
         }
     }
     write_run_files(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count);
-    print_submission(paths, submit(paths, more), parsed.has("json"));
+    const Submission submission = submit(paths, more);
+    print(parsed.has("json") ? as_json(paths, submission, std::nullopt) : submission.job + "\n");
     return parsed.has("wait") ? wait_for_run(paths.run_folder) : 0;
 }
 

@@ -66,7 +66,7 @@ JobWish wish_of(const ParsedArguments& parsed) {
     if (parsed.operands.empty() && !parsed.has("set")) {
         return {};
     }
-    const JobConfig job = read_job(job_file_of(parsed), overrides_of(parsed), parsed.apps.keys());
+    const JobConfig job = read_job(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps.keys());
     return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
 }
 

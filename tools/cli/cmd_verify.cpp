@@ -35,7 +35,7 @@ std::string as_text(const RunPaths& paths, const Verification& found, const std:
 }
 
 int verify(const ParsedArguments& parsed) {
-    const NamedRun run = named_run_to_read(run_operand(parsed), parsed.apps);
+    const NamedRun run = named_run_to_read(operand_of(parsed, "run"), parsed.apps);
     const RunPaths& paths = run.paths;
     const Verification found = verify_output(paths);
     const std::string owner = run.folders.foreign_owner();

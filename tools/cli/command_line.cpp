@@ -171,13 +171,6 @@ void refuse_usage(const Command& command, std::string what) {
     refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
 }
 
-std::string job_file_of(const ParsedArguments& parsed) {
-    if (parsed.operands.empty() || parsed.operands.front().empty()) {
-        refuse_usage(parsed.command, "got no job file");
-    }
-    return parsed.operands.front();
-}
-
 std::string help_of(const Command& command) {
     std::string text = fmt::format("Usage: {}\n\n{}\n", command.synopsis, command.summary);
     if (!command.details.empty()) {

@@ -82,9 +82,6 @@ struct ParsedArguments {
 /// Throws Error (usage) for an invalid command line.
 [[noreturn]] void refuse_usage(const Command& command, std::string what);
 
-/// The job file operand of run, check and others. Throws Error (usage).
-[[nodiscard]] std::string job_file_of(const ParsedArguments& parsed);
-
 /// `sluice COMMAND --help`, and `sluice --help`.
 [[nodiscard]] std::string help_of(const Command& command);
 [[nodiscard]] std::string general_help();

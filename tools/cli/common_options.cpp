@@ -7,6 +7,7 @@
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -61,16 +62,16 @@ std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const c
     return count;
 }
 
-std::string plan_of(const ParsedArguments& parsed) {
+std::filesystem::path plan_of(const ParsedArguments& parsed) {
     if (!parsed.has("plan")) {
         refuse_usage(parsed.command, "got no --plan");
     }
-    return parsed.options["plan"].as<std::string>();
+    return absolute_path(parsed.options["plan"].as<std::string>());
 }
 
-std::string run_operand(const ParsedArguments& parsed) {
+std::string operand_of(const ParsedArguments& parsed, std::string_view what) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
-        refuse_usage(parsed.command, "got no run");
+        refuse_usage(parsed.command, fmt::format("got no {}", what));
     }
     return parsed.operands.front();
 }

@@ -2,6 +2,7 @@
 
 #include <boost/program_options.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,10 +26,10 @@ namespace sluice {
 [[nodiscard]] std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const char* name,
                                                         std::uint32_t most);
 
-/// Throws Error (usage) without --plan.
-[[nodiscard]] std::string plan_of(const ParsedArguments& parsed);
+/// The absolute path of the plan. Throws Error (usage) without --plan.
+[[nodiscard]] std::filesystem::path plan_of(const ParsedArguments& parsed);
 
-/// The operand of commands on a run. Throws Error (usage).
-[[nodiscard]] std::string run_operand(const ParsedArguments& parsed);
+/// The operand, which is `what`: a "job file" or a "run". Throws Error (usage) without one.
+[[nodiscard]] std::string operand_of(const ParsedArguments& parsed, std::string_view what);
 
 }  // namespace sluice
