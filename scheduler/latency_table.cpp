@@ -271,7 +271,7 @@ std::string latency_table(const RunReport& report, TableForm form) {
     expects(!report.ranks.empty(), "a run has at least one rank");
     expects(report.items_before + report.items_done <= report.items, "a run finishes at most the items of its input");
     const std::string withheld = why_withheld(report);
-    const Verdict verdict = verdict_of(report);
+    const Verdict verdict = judge(report);
     std::string out = header(report, verdict, withheld.empty());
     if (!withheld.empty()) {
         out += fmt::format("\nthe latency table is withheld because its times cannot be trusted: {}\n", withheld);

@@ -179,29 +179,11 @@ nanoseconds RunReport::clock_error() const {
     return most;
 }
 
-Verdict verdict_of(const RunReport& report) {
-    if (report.lost.empty()) {
-        return judge({.ranks = report.ranks,
-                      .items = report.items_done,
-                      .chunk_items = std::max(report.chunk_items, 1U),
-                      .depth = std::max(report.depth, 1U),
-                      .staged = report.queues.staged,
-                      .window = report.queues.window,
-                      .encoders = report.encoders,
-                      .device = report.device,
-                      .mode = report.mode,
-                      .distribution = report.distribution});
-    }
-    Verdict verdict;
-    verdict.line = "no verdict: the times of the other ranks are lost";
-    return verdict;
-}
-
 Json report_json(const RunReport& report, const Json& config) {
     expects(report.items_before + report.items_done <= report.items, "a run finishes at most the items of its input");
     const double wall = Seconds(wall_time(report.ranks)).count();
     const std::string withheld = why_withheld(report);
-    const Verdict verdict = verdict_of(report);
+    const Verdict verdict = judge(report);
     Json ranks = Json::array();
     for (const RankReport& rank : report.ranks) {
         ranks.push_back(rank_json(rank));

@@ -15,9 +15,14 @@
 #include "scheduler/rank_report.hpp"
 #include "scheduler/reading.hpp"
 #include "scheduler/roofline.hpp"
-#include "scheduler/verdict.hpp"
 
 namespace sluice {
+
+/// Threads that encode result rows on rank 0.
+struct EncoderThreads {
+    std::uint32_t used = 1;
+    std::uint32_t useful = 1;  ///< Threads that it would use with a core for each.
+};
 
 /// What rank 0 knows of a rank that no longer responds.
 struct LostRank {
@@ -34,8 +39,8 @@ struct RunReport {
     std::uint64_t items_done = 0;    ///< Finished in this run.
     std::uint64_t items_before = 0;  ///< Finished by earlier attempts.
     std::uint64_t chunks = 0;
-    std::uint32_t chunk_items = 0;
-    std::uint32_t depth = 0;
+    std::uint32_t chunk_items = 1;
+    std::uint32_t depth = 1;
     QueueSizes queues{};
     EncoderThreads encoders{};
     PipelineMode mode = PipelineMode::overlap;
@@ -93,9 +98,6 @@ enum class TableForm : std::uint8_t {
 
 /// Whether `text` is a report file of this or an earlier version; for this version its beginning suffices.
 [[nodiscard]] bool is_report(std::string_view text);
-
-/// Verdict of the run; unknown when ranks are lost.
-[[nodiscard]] Verdict verdict_of(const RunReport& report);
 
 /// Why a rank's times cannot be trusted ("rank 3 on n07: …"); "" if all can.
 [[nodiscard]] std::string why_withheld(const RunReport& report);

@@ -125,12 +125,12 @@ Stage Resource::main_stage() const {
     return *kind->stages[sums[1] > sums[0] ? 1 : 0];
 }
 
-std::vector<Resource> resources_of(const JudgedRun& run) {
+std::vector<Resource> resources_of(const RunReport& run) {
     std::vector<Resource> resources;
     for (const ResourceKind* const kind : kinds_of_run(run.ranks.size())) {
         Resource resource{.kind = kind, .workers = workers_of(run.ranks, *kind)};
         const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(*kind->stages[0]);
-        if (const auto capacity = capacity_of(resource.workers, run.items, is_fixed)) {
+        if (const auto capacity = capacity_of(resource.workers, run.items_done, is_fixed)) {
             resource.capacity = *capacity;
             resources.push_back(std::move(resource));
         }

@@ -9,31 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/modes.hpp"
 #include "core/trace/trace.hpp"
-#include "scheduler/rank_report.hpp"
+#include "scheduler/report.hpp"
 
 namespace sluice {
-
-/// Threads that encode result rows on rank 0.
-struct EncoderThreads {
-    std::uint32_t used = 1;
-    std::uint32_t useful = 1;  ///< Threads that it would use with a core for each.
-};
-
-/// What the verdict on a run is computed from.
-struct JudgedRun {
-    std::span<const RankReport> ranks{};
-    std::uint64_t items = 0;  ///< Finished in this run.
-    std::uint32_t chunk_items = 1;
-    std::uint32_t depth = 1;
-    std::uint32_t staged = 2;  ///< As in QueueSizes.
-    std::uint32_t window = 2;
-    EncoderThreads encoders{};
-    DeviceKind device = DeviceKind::host;
-    PipelineMode mode = PipelineMode::overlap;
-    Distribution distribution = Distribution::pull;
-};
 
 /// Stages that one kind of thread or engine alternates between.
 struct ResourceKind {
@@ -100,6 +79,6 @@ struct Resource {
 };
 
 /// Resources with a known capacity, in ascending order.
-[[nodiscard]] std::vector<Resource> resources_of(const JudgedRun& run);
+[[nodiscard]] std::vector<Resource> resources_of(const RunReport& run);
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/json_types.hpp"
+#include "scheduler/verdict.hpp"
 
 namespace sluice {
 

@@ -6,9 +6,10 @@
 #include <string>
 
 #include "core/modes.hpp"
-#include "scheduler/verdict.hpp"
 
 namespace sluice {
+
+struct Verdict;
 
 /// Compute limit of a run's devices.
 struct Roofline {

@@ -28,10 +28,10 @@ double seconds(nanoseconds time) {
     return Seconds(time).count();
 }
 
-void add_capacities(Verdict& verdict, const JudgedRun& run) {
+void add_capacities(Verdict& verdict, const RunReport& run) {
     for (const Stage stage : all_stages) {
         const ResourceKind kind{.name = {}, .stages = {stage}};
-        verdict.capacity[index_of(stage)] = capacity_of(workers_of(run.ranks, kind), run.items, false);
+        verdict.capacity[index_of(stage)] = capacity_of(workers_of(run.ranks, kind), run.items_done, false);
     }
 }
 
@@ -40,7 +40,7 @@ double rate_of(const Worker& instance) {
 }
 
 /// Devices with enough chunks to compare that are much slower than the median.
-void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<Resource>& resources) {
+void find_stragglers(Verdict& verdict, const RunReport& run, const std::vector<Resource>& resources) {
     const auto compute =
         std::ranges::find_if(resources, [](const Resource& resource) { return does(*resource.kind, Stage::compute); });
     if (compute == resources.end() || compute->capacity * least_load > verdict.steady) {
@@ -61,7 +61,7 @@ void find_stragglers(Verdict& verdict, const JudgedRun& run, const std::vector<R
         if (rate * straggler_factor > usual || verdict.stragglers.size() == most_stragglers) {
             continue;
         }
-        const double serving = static_cast<double>(run.items) / verdict.steady;
+        const double serving = static_cast<double>(run.items_done) / verdict.steady;
         const double cost = run.distribution == Distribution::fixed
                                 ? seconds(instance.busy) - static_cast<double>(instance.items) / usual
                                 : serving * (1 - compute->capacity / (compute->capacity - rate + usual));
@@ -116,7 +116,7 @@ std::pair<std::string_view, nanoseconds> longest_phase(const WallView& wall, Pha
     return longest;
 }
 
-std::string line_of(const Verdict& verdict, const JudgedRun& run, double wall) {
+std::string line_of(const Verdict& verdict, const RunReport& run, double wall) {
     const WallView& root = run.ranks.front().breakdown.wall;
     const auto part = [&](std::string_view name, double time, Phase from, Phase to) {
         const auto [phase, longest] = longest_phase(root, from, to);
@@ -147,17 +147,17 @@ std::string line_of(const Verdict& verdict, const JudgedRun& run, double wall) {
 
 /// If devices have the least capacity, they work independently and their rates add up. Otherwise they share what binds:
 /// one that starts later slows the others, so their rates do not add up, but results are written evenly.
-std::optional<double> steady_rate(const JudgedRun& run, const Resource& least) {
+std::optional<double> steady_rate(const RunReport& run, const Resource& least) {
     const bool is_fixed = run.distribution == Distribution::fixed;
     const auto computes = workers_of(run.ranks, resource_kinds::compute);
     const auto devices =
-        is_of_devices(least.main_stage()) ? completion_rate(computes, run.items, is_fixed) : std::nullopt;
+        is_of_devices(least.main_stage()) ? completion_rate(computes, run.items_done, is_fixed) : std::nullopt;
     const std::optional<SteadyStretch>& written = run.ranks.front().breakdown.written;
     return devices ? devices : written ? written->rate() : std::nullopt;
 }
 
 /// Measures the times before the first and after the last chunk.
-void measure_ends(Verdict& verdict, const JudgedRun& run) {
+void measure_ends(Verdict& verdict, const RunReport& run) {
     nanoseconds start = run.ranks.front().milestones.start;
     std::optional<nanoseconds> first;
     for (const RankReport& rank : run.ranks) {
@@ -186,9 +186,13 @@ nanoseconds wall_time(std::span<const RankReport> ranks) {
     return finish - start;
 }
 
-Verdict judge(const JudgedRun& run) {
+Verdict judge(const RunReport& run) {
     Verdict verdict;
-    if (run.items == 0) {
+    if (!run.lost.empty()) {
+        verdict.line = "no verdict: the times of the other ranks are lost";
+        return verdict;
+    }
+    if (run.items_done == 0) {
         verdict.line = "nothing to do: 0 items";
         return verdict;
     }
@@ -206,7 +210,7 @@ Verdict judge(const JudgedRun& run) {
     measure_ends(verdict, run);
     const Resource& least = resources.front();
     verdict.binding = least.main_stage();
-    verdict.achieved = static_cast<double>(run.items) / wall;
+    verdict.achieved = static_cast<double>(run.items_done) / wall;
     verdict.achievable = least.capacity;
     verdict.steady = steady_rate(run, least).value_or(verdict.achieved);
     verdict.share = verdict.steady / verdict.achievable;

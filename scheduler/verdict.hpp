@@ -80,8 +80,8 @@ struct Verdict {
 /// For the report. Schema: docs/latency-table.md.
 void to_json(nlohmann::json& json, const Verdict& verdict);
 
-/// Pure.
-[[nodiscard]] Verdict judge(const JudgedRun& run);
+/// Unknown when ranks are lost. Pure.
+[[nodiscard]] Verdict judge(const RunReport& run);
 
 /// The run's length: from the first rank's start to the last one's finish.
 [[nodiscard]] std::chrono::nanoseconds wall_time(std::span<const RankReport> ranks);

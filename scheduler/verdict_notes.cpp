@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-std::string advice(Stage stage, const JudgedRun& run) {
+std::string advice(Stage stage, const RunReport& run) {
     switch (stage) {
         case Stage::read:
             return "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
@@ -40,35 +40,29 @@ std::string advice(Stage stage, const JudgedRun& run) {
     return {};
 }
 
-void note_idle_devices(Verdict& verdict, const JudgedRun& run) {
-    std::size_t all = 0;
+void note_idle_devices(Verdict& verdict, const RunReport& run) {
     std::size_t idle = 0;
     for (const RankReport& rank : run.ranks) {
-        all += rank.device_chunks.size();
         idle += static_cast<std::size_t>(
             std::ranges::count_if(rank.device_chunks, [](const auto& chunks) { return chunks.empty(); }));
     }
     if (idle > 0) {
         verdict.notes.push_back(fmt::format(
             "NOTE: {} of {} devices had no chunk; a smaller pipeline.chunk_items, or fewer devices, suits this job",
-            idle, all));
+            idle, run.devices()));
     }
 }
 
 /// Why no resource comes close to its capacity, and what may help, unless already set.
-std::string reason_for_nothing(const Verdict& verdict, const JudgedRun& run, std::uint64_t chunks) {
+std::string reason_for_nothing(const Verdict& verdict, const RunReport& run, std::uint64_t chunks) {
     if (run.mode == PipelineMode::serial) {
         return "pipeline.mode = \"serial\" lets one stage wait for the other; \"overlap\" does not";
     }
-    std::size_t devices = 0;
-    for (const RankReport& rank : run.ranks) {
-        devices += rank.device_chunks.size();
-    }
-    if (chunks < 8 * devices) {
+    if (chunks < 8 * run.devices()) {
         return fmt::format(
             "{} chunks for {} devices are too few to keep them busy; a smaller pipeline.chunk_items "
             "helps",
-            chunks, devices);
+            chunks, run.devices());
     }
     if (!verdict.contended.empty() || verdict.throttled) {
         return {};
@@ -102,8 +96,8 @@ bool lacks_cpu(const Verdict& verdict, Stage stage, DeviceKind device) {
            std::ranges::find(verdict.contended, stage, &Contention::stage) != verdict.contended.end();
 }
 
-void add_notes(Verdict& verdict, const JudgedRun& run) {
-    const std::uint64_t chunks = (run.items + run.chunk_items - 1) / run.chunk_items;
+void add_notes(Verdict& verdict, const RunReport& run) {
+    const std::uint64_t chunks = (run.items_done + run.chunk_items - 1) / run.chunk_items;
     note_lack_of_cpu(verdict);
     for (const GpuLimited& limited : verdict.gpu_limits) {
         verdict.notes.push_back("NOTE: " + text_of(limited, run.ranks));

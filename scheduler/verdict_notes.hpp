@@ -8,6 +8,6 @@ namespace sluice {
 [[nodiscard]] bool lacks_cpu(const Verdict& verdict, Stage stage, DeviceKind device);
 
 /// Adds observations and advice to the verdict, never advice that is already followed.
-void add_notes(Verdict& verdict, const JudgedRun& run);
+void add_notes(Verdict& verdict, const RunReport& run);
 
 }  // namespace sluice

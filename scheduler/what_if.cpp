@@ -19,12 +19,12 @@ constexpr double telling_gain = 0.03;  // of the run; smaller gains are not list
 constexpr double replay_error = 0.25;  // beyond, the replay does not match the run
 constexpr std::size_t most_what_ifs = 3;
 
-std::optional<ReplayPlan> plan_of(const JudgedRun& run) {
-    ReplayPlan plan{.items = run.items,
+std::optional<ReplayPlan> plan_of(const RunReport& run) {
+    ReplayPlan plan{.items = run.items_done,
                     .chunk_items = run.chunk_items,
                     .depth = run.depth,
-                    .staged = run.staged,
-                    .window = run.window,
+                    .staged = run.queues.staged,
+                    .window = run.queues.window,
                     .serial = run.mode == PipelineMode::serial,
                     .is_fixed = run.distribution == Distribution::fixed,
                     .devices = {}};
@@ -52,11 +52,11 @@ void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
     }
 }
 
-ReplayPlan without_half_of(const ReplayPlan& plan, const JudgedRun& run, Stage stage) {
+ReplayPlan without_half_of(const ReplayPlan& plan, const RunReport& run, Stage stage) {
     ReplayPlan faster = plan;
     double half = 0;  // seconds per item: half of the stage's share of its thread's time
     for (const Worker& instance : workers_of(run.ranks, {.name = {}, .stages = {stage}})) {
-        half += Seconds(instance.busy).count() / 2 / static_cast<double>(run.items);
+        half += Seconds(instance.busy).count() / 2 / static_cast<double>(run.items_done);
     }
     switch (stage) {
         case Stage::read:
@@ -88,7 +88,7 @@ ReplayPlan without_half_of(const ReplayPlan& plan, const JudgedRun& run, Stage s
 
 }  // namespace
 
-Prediction predict_changes(const JudgedRun& run, const RunTimes& times, bool may_add_devices) {
+Prediction predict_changes(const RunReport& run, const RunTimes& times, bool may_add_devices) {
     Prediction prediction;
     const std::optional<ReplayPlan> plan = plan_of(run);
     if (!plan || times.serving <= 0) {

@@ -28,6 +28,6 @@ struct Prediction {
 };
 
 /// Considers each stage twice as fast, no start-up and, with `may_add_devices`, twice the devices. Pure.
-[[nodiscard]] Prediction predict_changes(const JudgedRun& run, const RunTimes& times, bool may_add_devices);
+[[nodiscard]] Prediction predict_changes(const RunReport& run, const RunTimes& times, bool may_add_devices);
 
 }  // namespace sluice

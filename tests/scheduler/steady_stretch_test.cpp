@@ -71,12 +71,14 @@ RankReport report_of(const Schedule& schedule) {
 }
 
 Verdict verdict_of(const Schedule& schedule) {
-    const std::vector<RankReport> ranks{report_of(schedule)};
-    return judge({.ranks = ranks,
-                  .items = 70 * (schedule.chunks - 1) + schedule.last_items,
+    const std::uint64_t items = 70 * (schedule.chunks - 1) + schedule.last_items;
+    return judge({.items = items,
+                  .items_done = items,
                   .chunk_items = 70,
                   .depth = 3,
-                  .distribution = schedule.distribution});
+                  .queues = {.staged = 2, .window = 2},
+                  .distribution = schedule.distribution,
+                  .ranks = {report_of(schedule)}});
 }
 
 TEST(SteadyStretch, OfADeviceLeavesOutAnEighthOfItsChunksAtEachEnd) {

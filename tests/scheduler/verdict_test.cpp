@@ -50,8 +50,14 @@ RankReport busy_rank(Stage stage, nanoseconds busy, std::uint64_t items) {
     return report;
 }
 
-JudgedRun run_of(const std::vector<RankReport>& ranks, std::uint64_t items) {
-    return {.ranks = ranks, .items = items, .chunk_items = 10, .depth = 3, .device = DeviceKind::cuda};
+RunReport run_of(const std::vector<RankReport>& ranks, std::uint64_t items) {
+    return {.items = items,
+            .items_done = items,
+            .chunk_items = 10,
+            .depth = 3,
+            .queues = {.staged = 2, .window = 2},
+            .device = DeviceKind::cuda,
+            .ranks = ranks};
 }
 
 TEST(Verdict, NamesTheStageOfLeastCapacity) {
@@ -113,7 +119,7 @@ TEST(Verdict, AddsUpTheDevicesOfAllRanks) {
 
 TEST(Verdict, AdvisesCoresWhereRowsAreMadeOnFewerThanWouldHelp) {
     const std::vector<RankReport> ranks{busy_rank(Stage::write, 10s, 1000)};
-    JudgedRun run = run_of(ranks, 1000);
+    RunReport run = run_of(ranks, 1000);
     run.encoders = {.used = 8, .useful = 8};
     EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("a more compact output helps")));
 
@@ -127,7 +133,7 @@ TEST(Verdict, LetsTheSlowestDeviceDecideWhereChunksAreDealtOut) {
                                   rank_of(1, 0s, 8s, 8s, {device(Stage::compute, 8s, 500)}),
                                   rank_of(2, 0s, 8s, 8s, {device(Stage::compute, 2s, 500)})};
     ranks[0].breakdown.written = {.items = 1500, .time = 8s};
-    JudgedRun run = run_of(ranks, 1500);
+    RunReport run = run_of(ranks, 1500);
     run.distribution = Distribution::fixed;
 
     const Verdict verdict = judge(run);
@@ -161,7 +167,7 @@ TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}),
                                   rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 10s, 900)}),
                                   rank_of(2, 0s, 10s, 10s, {device(Stage::compute, 9s, 20)})};
-    JudgedRun run = run_of(ranks, 1920);
+    RunReport run = run_of(ranks, 1920);
     EXPECT_THAT(judge(run).stragglers, IsEmpty()) << "two chunks are too few to compare";
 
     run.chunk_items = 5;
@@ -171,12 +177,12 @@ TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
 TEST(Verdict, NamesAQuotaThatTookMoreThanATwentiethOfTheRun) {
     std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000), rank_of(1, 0s, 10s, 10s, {})};
     ranks[1].facts.throttling = {.periods = 100, .throttled = 60, .time = 400ms};
-    JudgedRun run = run_of(ranks, 1000);
+    RunReport run = run_of(ranks, 1000);
     run.device = DeviceKind::host;
     EXPECT_FALSE(judge(run).throttled.has_value());
     EXPECT_THAT(judge(run).notes, Contains(HasSubstr("more nodes or cores help")));
 
-    ranks[1].facts.throttling->time = 600ms;
+    run.ranks[1].facts.throttling->time = 600ms;
 
     const Verdict verdict = judge(run);
     ASSERT_TRUE(verdict.throttled.has_value());
@@ -210,7 +216,7 @@ TEST(Verdict, SaysThatStartUpOrTheEndBinds) {
 TEST(Verdict, SaysThatNothingBindsAndNeverAdvisesWhatIsSet) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 4s, 1000)})};
     ranks[0].breakdown.written = {.items = 1000, .time = 10s};
-    JudgedRun run = run_of(ranks, 1000);
+    RunReport run = run_of(ranks, 1000);
 
     const Verdict overlapped = judge(run);
     EXPECT_EQ(overlapped.bound, Bound::nothing);
@@ -299,7 +305,7 @@ TEST(Verdict, PredictsWhatAChangeWouldBring) {
 TEST(Verdict, PromisesNothingOfDevicesThatTheHostHasNoCoresFor) {
     std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000)};
     ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
-    JudgedRun run = run_of(ranks, 1000);
+    RunReport run = run_of(ranks, 1000);
     run.device = DeviceKind::host;
 
     const Verdict verdict = judge(run);

@@ -15,6 +15,7 @@
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "core/trace/retime.hpp"
+#include "scheduler/verdict.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/program_facts.hpp"

@@ -7,6 +7,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
 #include "scheduler/rank_report.hpp"
+#include "scheduler/verdict.hpp"
 #include "slurm/batch_script.hpp"
 #include "tools/runtime/compute_peak.hpp"
 #include "tools/runtime/cost_cache.hpp"
