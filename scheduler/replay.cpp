@@ -54,15 +54,12 @@ public:
           engines_(plan.devices.size()),
           readers_(plan.readers),
           staged_(plan.serial ? 1 : plan.staged),
-          window_(plan.serial ? plan.devices.size() : plan.window) {
+          window_(plan.serial ? plan.devices.size() : plan.window),
+          fixed_slots_(plan.devices.size(), Ring(plan.serial ? 1 : plan.depth)) {
         for (std::size_t device = 0; device < plan.devices.size(); ++device) {
             for (std::uint32_t slot = 0; slot < (plan.serial ? 1 : plan.depth); ++slot) {
                 slots_.emplace(0.0, device);
             }
-        }
-        fixed_slots_.resize(plan.devices.size());
-        for (auto& free : fixed_slots_) {
-            free.assign(plan.serial ? 1 : plan.depth, 0.0);
         }
     }
 
@@ -88,8 +85,7 @@ private:
     std::pair<double, std::size_t> take_slot(std::uint64_t chunk) {
         if (plan_.is_fixed) {
             const std::size_t device = chunk % plan_.devices.size();
-            auto& free = fixed_slots_[device];
-            return {free[chunk / plan_.devices.size() % free.size()], device};
+            return {fixed_slots_[device].oldest(chunk / plan_.devices.size()), device};
         }
         const auto slot = slots_.top();
         slots_.pop();
@@ -98,8 +94,7 @@ private:
 
     void give_back(std::size_t device, std::uint64_t chunk, double at) {
         if (plan_.is_fixed) {
-            auto& free = fixed_slots_[device];
-            free[chunk / plan_.devices.size() % free.size()] = at;
+            fixed_slots_[device].put(chunk / plan_.devices.size(), at);
         } else {
             slots_.emplace(at, device);
         }
@@ -107,7 +102,7 @@ private:
 
     double compute(std::size_t device, double at, double items) {
         Engines& engine = engines_[device];
-        const std::vector<ChunkDurations>& chunks = plan_.devices[device].chunks;
+        const std::vector<ChunkDurations>& chunks = plan_.devices[device];
         const ChunkDurations& times = chunks[engine.next++ % chunks.size()];
         const double share = items / times.items;
         const auto serve = [&](double& free, std::chrono::nanoseconds time) {
@@ -127,7 +122,7 @@ private:
     Ring staged_;
     Ring window_;
     std::priority_queue<Slot, std::vector<Slot>, std::greater<>> slots_;
-    std::vector<std::vector<double>> fixed_slots_;
+    std::vector<Ring> fixed_slots_;  // of each device
     Shared send_;
     Shared receive_;
     double write_ = 0;

@@ -19,15 +19,11 @@ struct ReplayPlan {
     bool serial = false;       ///< A chunk is read on request, and the next requested when it is written.
     bool is_fixed = false;     ///< Chunks are assigned to devices round robin.
     std::uint32_t readers = 1;
-    double read = 0;     ///< Read and parse, by one reader.
-    double scatter = 0;  ///< To any device.
-    double gather = 0;   ///< From any device.
-    double write = 0;    ///< Write and commit.
-
-    struct Device {
-        std::vector<ChunkDurations> chunks;  ///< At least one; repeated cyclically.
-    };
-    std::vector<Device> devices;  ///< At least one.
+    double read = 0;                                   ///< Read and parse, by one reader.
+    double scatter = 0;                                ///< To any device.
+    double gather = 0;                                 ///< From any device.
+    double write = 0;                                  ///< Write and commit.
+    std::vector<std::vector<ChunkDurations>> devices;  ///< The chunks of each, repeated cyclically. At least one each.
 };
 
 /// Seconds from the first chunk's read to the last one's commit. Each stage serves one chunk at a time; a device

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -35,18 +35,15 @@ std::optional<ReplayPlan> plan_of(const RunReport& run) {
     plan.gather = mean_time(workers_of(run.ranks, resource_kinds::link_back));
     plan.write = mean_time(workers_of(run.ranks, resource_kinds::writer));
     for (const RankReport& rank : run.ranks) {
-        for (const std::vector<ChunkDurations>& chunks : rank.device_chunks) {
-            if (!chunks.empty()) {
-                plan.devices.push_back({.chunks = chunks});
-            }
-        }
+        std::ranges::remove_copy_if(rank.device_chunks, std::back_inserter(plan.devices),
+                                    [](const auto& chunks) { return chunks.empty(); });
     }
     return plan.devices.empty() ? std::nullopt : std::optional(std::move(plan));
 }
 
 void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
-    for (ReplayPlan::Device& device : plan.devices) {
-        for (ChunkDurations& times : device.chunks) {
+    for (std::vector<ChunkDurations>& chunks : plan.devices) {
+        for (ChunkDurations& times : chunks) {
             times.*stage /= 2;
         }
     }

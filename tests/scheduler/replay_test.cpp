@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 /// 100 chunks of 10 items.
 ReplayPlan plan_of(std::size_t devices, ChunkDurations times) {
     ReplayPlan plan{.items = 1000, .chunk_items = 10, .depth = 3, .staged = 6, .window = 96, .devices = {}};
-    plan.devices.assign(devices, {.chunks = {times}});
+    plan.devices.assign(devices, {times});
     return plan;
 }
 
@@ -41,7 +41,7 @@ TEST(Replay, HalvesWithTwiceTheDevicesWhereComputeBinds) {
 
 TEST(Replay, GivesFewerChunksToASlowDeviceUnlessTheyAreDealtOut) {
     ReplayPlan plan = plan_of(2, {.items = 10, .compute = 100ms});
-    plan.devices[1].chunks[0].compute = 300ms;
+    plan.devices[1][0].compute = 300ms;
 
     EXPECT_NEAR(replay(plan), 100 / (1 / 0.1 + 1 / 0.3), 0.5);
     plan.is_fixed = true;
@@ -50,7 +50,7 @@ TEST(Replay, GivesFewerChunksToASlowDeviceUnlessTheyAreDealtOut) {
 
 TEST(Replay, LetsNoQuickDeviceWaitForASlowOnesResults) {
     ReplayPlan plan = plan_of(2, {.items = 10, .compute = 100ms});
-    plan.devices[1].chunks[0].compute = 300ms;
+    plan.devices[1][0].compute = 300ms;
     plan.gather = 1e-6;
 
     EXPECT_NEAR(replay(plan), 100 / (1 / 0.1 + 1 / 0.3), 0.5);
