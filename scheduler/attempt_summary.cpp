@@ -51,14 +51,6 @@ void to_json(Json& to, const AttemptSummary& attempt) {
           {"items_done", attempt.items_done}};
 }
 
-void to_json(Json& to, const JobTotals& totals) {
-    to = {{"attempts", totals.attempts},
-          {"items_done", totals.items_done},
-          {"seconds", totals.seconds.count()},
-          {"device_seconds", totals.device_seconds.count()},
-          {"devices_known", totals.devices_known}};
-}
-
 std::optional<std::vector<AttemptSummary>> attempts_in_report(std::string_view text) {
     try {
         return Json::parse(text).at("attempts").get<std::vector<AttemptSummary>>();

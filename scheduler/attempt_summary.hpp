@@ -43,7 +43,6 @@ struct JobTotals {
 
 /// For the report.
 void to_json(nlohmann::json& to, const AttemptSummary& attempt);
-void to_json(nlohmann::json& to, const JobTotals& totals);
 
 /// The attempts listed in `text`, a report file; nullopt if it is not a report or lists no attempts.
 [[nodiscard]] std::optional<std::vector<AttemptSummary>> attempts_in_report(std::string_view text);

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/modes.hpp"
+#include "core/wording.hpp"
 #include "scheduler/latency_sections.hpp"
 #include "scheduler/report.hpp"
 #include "scheduler/text_table.hpp"
@@ -220,8 +221,6 @@ std::string what_if_text(const Verdict& verdict, nanoseconds wall) {
 
 std::string header(const RunReport& report, const Verdict& verdict, bool timed) {
     const nanoseconds wall = wall_time(report.ranks);
-    const std::size_t devices = report.devices();
-    const std::size_t ranks = report.ranks.size() + report.lost.size();
     const bool all_here = report.items_done == report.items;
     const std::string count = (report.partial() ? "PARTIAL: " : "") +
                               (all_here ? fmt::format("{} items", report.items) : count_text(report.count()));
@@ -236,17 +235,17 @@ std::string header(const RunReport& report, const Verdict& verdict, bool timed) 
     out += job_text(report.attempts);
     if (!report.failed_items.empty()) {
         out += fmt::format(
-            "{} item{} left out: {}{}\n", report.failed_items.size(), report.failed_items.size() == 1 ? "" : "s",
+            "{} left out: {}{}\n", count_of(report.failed_items.size(), "item"),
             fmt::join(std::span(report.failed_items).first(std::min(most_named, report.failed_items.size())), ", "),
             report.failed_items.size() > most_named ? ", …" : "");
     }
     if (!report.ended_by.empty()) {
         out += fmt::format("ended by {}\n", report.ended_by);
     }
-    out += fmt::format("{} chunk{} of up to {} items, depth {}, {}, {}; {} rank{}, {} device{} ({}{}{})\n",
-                       report.chunks, report.chunks == 1 ? "" : "s", report.chunk_items, report.depth,
-                       name_of(report.mode), name_of(report.distribution), ranks, ranks == 1 ? "" : "s", devices,
-                       devices == 1 ? "" : "s", name_of(report.device),
+    out += fmt::format("{} of up to {} items, depth {}, {}, {}; {}, {} ({}{}{})\n", count_of(report.chunks, "chunk"),
+                       report.chunk_items, report.depth, name_of(report.mode), name_of(report.distribution),
+                       count_of(report.ranks.size() + report.lost.size(), "rank"), count_of(report.devices(), "device"),
+                       name_of(report.device),
                        report.device == DeviceKind::cuda ? fmt::format(", {}", name_of(report.precision)) : "",
                        report.device_note.empty() ? "" : fmt::format("; {}", report.device_note));
     if (!report.chunk_note.empty()) {

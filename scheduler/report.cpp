@@ -134,6 +134,7 @@ Json counts_json(const std::vector<ModelCount>& counts) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LostRank, rank, host, devices, chunks, items)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EncoderThreads, used, useful)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobTotals, attempts, items_done, seconds, device_seconds, devices_known)
 
 std::string why_withheld(const RunReport& report) {
     for (const RankReport& rank : report.ranks) {

@@ -8,8 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "scheduler/verdict_notes.hpp"
-
 namespace sluice {
 namespace {
 

@@ -83,6 +83,12 @@ void to_json(nlohmann::json& json, const Verdict& verdict);
 /// Unknown when ranks are lost. Pure.
 [[nodiscard]] Verdict judge(const RunReport& run);
 
+/// Whether `stage` is short of host CPUs, so that neither faster code nor more devices would help.
+[[nodiscard]] bool lacks_cpu(const Verdict& verdict, Stage stage, DeviceKind device);
+
+/// Adds observations and advice to the verdict, never advice that is already followed. The last step of judge().
+void add_notes(Verdict& verdict, const RunReport& run);
+
 /// The run's length: from the first rank's start to the last one's finish.
 [[nodiscard]] std::chrono::nanoseconds wall_time(std::span<const RankReport> ranks);
 

@@ -1,9 +1,9 @@
-#include "scheduler/verdict_notes.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
+
+#include "scheduler/verdict.hpp"
 
 namespace sluice {
 namespace {
