@@ -7,6 +7,7 @@
 #include "core/chunk_grid.hpp"
 #include "core/config/config.hpp"
 #include "core/error.hpp"
+#include "core/modes.hpp"
 #include "core/paths.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/check_job.hpp"
@@ -15,9 +16,11 @@
 #include "tools/runtime/standard_output.hpp"
 
 namespace sluice {
-namespace {
 
-constexpr std::array<std::string_view, 3> state_words{"new", "unfinished", "complete"};  // of OutputState
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<OutputState>{"new", "unfinished", "complete"};
+
+namespace {
 
 /// The findings, in the order of the job file.
 nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
@@ -39,7 +42,7 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     facts["output"] = {{"path", job.output.path.native()},
                        {"format", name_of(job.output.format)},
                        {"report", job.output.report.native()}};
-    facts["output"]["state"] = state_words[static_cast<std::size_t>(check_output(prepared))];
+    facts["output"]["state"] = name_of(check_output(prepared));
     facts["run"] = {{"device", name_of(plan.device)}};
     for (const AppSettings::Entry& entry : job.settings.entries()) {
         facts["settings"][entry.name] = plain_text(entry.value);

@@ -2,29 +2,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
+#include "core/modes.hpp"
 #include "core/wording.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {
+
+template <>
+inline constexpr std::array<std::string_view, 4> words_of<Launcher>{"without a launcher", "by srun", "by mpirun",
+                                                                    "by a process manager"};
+
 namespace {
 
 constexpr double gibi = 1024.0 * 1024.0 * 1024.0;
-
-std::string launcher_text(const Launch& launch) {
-    switch (launch.launcher) {
-        case Launcher::none:
-            return "without a launcher";
-        case Launcher::srun:
-            return "by srun";
-        case Launcher::mpirun:
-            return "by mpirun";
-        case Launcher::manager:
-            break;
-    }
-    return "by a process manager";
-}
 
 /// Range over all ranks: "3", "2-4".
 template <class Number>
@@ -45,7 +38,7 @@ std::string bytes_or_all(std::uint64_t bytes) {
 std::string launch_line(const DoctorFacts& facts) {
     const std::size_t nodes = by_node(facts.ranks).size();
     return fmt::format("{} on {}, started {}", count_of(facts.world, "rank"),
-                       nodes == 1 ? facts.ranks.front().host : count_of(nodes, "node"), launcher_text(facts.launch));
+                       nodes == 1 ? facts.ranks.front().host : count_of(nodes, "node"), name_of(facts.launch.launcher));
 }
 
 std::string cores_line(const DoctorFacts& facts) {
