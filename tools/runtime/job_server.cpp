@@ -93,15 +93,12 @@ JobServer::~JobServer() {
 RankTrace JobServer::run() {
     DriverTeam team(*rank_.app, rank_.endpoints, driver_options(context_, job_.plan, rank_));
     warn_once(context_, team.finding());
-    const auto trace_so_far = [&] {
-        return joined(team.trace_so_far(), input_->traces_so_far(), results_->trace_so_far());
-    };
     const Watched watched(context_, hang_watch_options(), [&, this](const ErrorText& reason) {
         results_->hurry();
         root_.monitor.explain(reason);
         const ExitCode code = reason.id == "E-RUN-076" ? ExitCode::communication : ExitCode::internal;
         root_.monitor.end(code);
-        publish_report(partial_report(trace_so_far(), reason), job_, options_,
+        publish_report(partial_report(team, reason), job_, options_,
                        {.code = code, .is_kept = context_.board.committed().chunks != 0});
         wait_until_committed();
     });
@@ -118,14 +115,7 @@ RankTrace JobServer::run() {
         const Served served = serve(*server_, *local_, root_.others, context_.bell, context_.stop,
                                     {.activity = &context_.activities.add(ActivityKind::comm, "comm thread"),
                                      .drain_timeout = job_.job.fault.drain_timeout,
-                                     .on_drain = [&, this](const StopCause& cause) {
-                                         drain(cause);
-                                         if (remote_) {  // the launcher may kill it soon
-                                             give_signs_while(root_, [&] {
-                                                 report_drain(partial_report(trace_so_far(), why_it_drains(cause)));
-                                             });
-                                         }
-                                     }});
+                                     .on_drain = [&, this](const StopCause& cause) { drain(cause, team); }});
         context_.stop.enter(RunPhase::finishing);
         if (served.lost_rank != 0) {
             end_after_loss(served);
@@ -139,7 +129,7 @@ RankTrace JobServer::run() {
     } catch (...) {
         progress_.reset();
         const Failure failure = describe_at_root(std::current_exception(), context_);
-        note_device_failure(context_, failure, rank_of(std::current_exception()));
+        note_device_failure(context_, std::current_exception(), failure);
         end_all(root_, failure);
     }
     const PhaseTimer timer(context_.phases, Phase::finish);
@@ -174,16 +164,19 @@ std::vector<LinkTraffic> JobServer::links() const {
     return links;
 }
 
-/// The launcher may kill the process shortly after a stop request: results should be committed by then.
-void JobServer::drain(const StopCause& cause) {
+/// The launcher may kill the process shortly after a stop request: results should be committed by then, and with other
+/// ranks a report be there.
+void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
     say_that_it_drains(cause);
     results_->hurry();
-}
-
-void JobServer::report_drain(const RunReport& report) const {
-    try {
-        publish_report(report, job_, {.quiet = true}, {.is_kept = context_.board.committed().chunks != 0});
-    } catch (const Error&) {  // will recur, and be reported, when the full report is written
+    if (remote_) {
+        give_signs_while(root_, [&, this] {
+            const RunReport report = partial_report(team, why_it_drains(cause));
+            try {
+                publish_report(report, job_, {.quiet = true}, {.is_kept = context_.board.committed().chunks != 0});
+            } catch (const Error&) {  // will recur, and be reported, when the full report is written
+            }
+        });
     }
 }
 
@@ -255,7 +248,8 @@ EncoderThreads JobServer::count_encoders() const {
 }
 
 /// Report of a run that ends abruptly: this rank's records, and the other ranks' returned chunks.
-RunReport JobServer::partial_report(RankTrace&& trace, const ErrorText& reason) const {
+RunReport JobServer::partial_report(const DriverTeam& team, const ErrorText& reason) const {
+    RankTrace trace = joined(team.trace_so_far(), input_->traces_so_far(), results_->trace_so_far());
     RunReport report = report_of_run(job_, results_->items_written());
     report.queues = rank_.queues;
     report.encoders = encoders_;

@@ -57,14 +57,13 @@ public:
 private:
     void announce_size();
     [[nodiscard]] EncoderThreads count_encoders() const;
-    void drain(const StopCause& cause);
-    void report_drain(const RunReport& report) const;
+    void drain(const StopCause& cause, const DriverTeam& team);
     void finish(const Served& served, bool whole);
     void commit_what_came();
     [[noreturn]] void end_after_loss(const Served& served);
     [[nodiscard]] HangWatchOptions hang_watch_options() const;
     [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const;
-    [[nodiscard]] RunReport partial_report(RankTrace&& trace, const ErrorText& reason) const;
+    [[nodiscard]] RunReport partial_report(const DriverTeam& team, const ErrorText& reason) const;
     void wait_until_committed() const;
 
     const RankContext& context_;

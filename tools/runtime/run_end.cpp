@@ -74,6 +74,17 @@ std::string stopped_text(const StopCause& cause) {
                                                   : "stopped by " + name_of(cause);
 }
 
+/// The rank that has failed.
+int rank_of(const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const RemoteFailure& remote) {
+        return remote.rank();
+    } catch (...) {
+        return 0;
+    }
+}
+
 }  // namespace
 
 void give_signs_while(const Root& root, const std::function<void()>& action) {
@@ -95,20 +106,11 @@ Failure describe_at_root(const std::exception_ptr& failure, const RankContext& c
     }
 }
 
-int rank_of(const std::exception_ptr& failure) {
-    try {
-        std::rethrow_exception(failure);
-    } catch (const RemoteFailure& remote) {
-        return remote.rank();
-    } catch (...) {
-        return 0;
-    }
-}
-
-void note_device_failure(const RankContext& context, const Failure& failure, int rank) {
+void note_device_failure(const RankContext& context, const std::exception_ptr& thrown, const Failure& failure) {
     if (failure.chunks.empty() || !is_death(failure.code)) {
         return;
     }
+    const int rank = rank_of(thrown);
     std::vector<std::uint64_t> chunks = context.hangs.chunks_of(rank);  // a GPU's error may be another chunk's
     chunks.insert(chunks.end(), failure.chunks.begin(), failure.chunks.end());
     context.shutdown_hook.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);

@@ -39,11 +39,9 @@ void explain_end(const Root& root, const ErrorText& text);
 /// Message and exit code for `failure`, of this rank or reported by another.
 [[nodiscard]] Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context);
 
-/// Records that a device of `rank` failed on a chunk, as it might again; later attempts treat it as a death.
-void note_device_failure(const RankContext& context, const Failure& failure, int rank);
-
-/// The rank that has failed with `failure`.
-[[nodiscard]] int rank_of(const std::exception_ptr& failure);
+/// Records that a device of the rank that threw `thrown`, described by `failure`, failed on a chunk, as it might again;
+/// later attempts treat it as a death.
+void note_device_failure(const RankContext& context, const std::exception_ptr& thrown, const Failure& failure);
 
 /// Prints one message and ends this process and all ranks at once. Only committed output is kept.
 [[noreturn]] void end_all(const Root& root, Failure failure);

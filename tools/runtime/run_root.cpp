@@ -126,10 +126,6 @@ PreparedJob prepare_job_for_all(const Root& root, const Meeting& meeting, const 
     return job;
 }
 
-std::filesystem::path run_folder_of(const JobConfig& job) {
-    return run_paths(job.output.path, {}).run_folder();
-}
-
 int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& options) {
     static_cast<void>(announce(root.context, {.complete = true}));
     root.monitor.found_complete(job.plan.grid());
@@ -162,7 +158,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
     const RankContext& context = root.context;
     keep_job(job);
     say_what_was_found(*job.output, job, options.quiet);
-    root.monitor.open(run_folder_of(job.job), job.job.output.path);
+    root.monitor.open(run_paths(job.job.output.path, {}).run_folder(), job.job.output.path);
     static_cast<void>(announce(context, {.plan = job.plan}));
     PreparedRank rank =
         prepare_rank(context, job.plan, meeting, std::move(gpus), std::move(job.weights), job.source.get());
