@@ -15,8 +15,8 @@
 #include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/report_target.hpp"
+#include "tools/runtime/run_observer.hpp"
 #include "tools/runtime/standard_output.hpp"
-#include "tools/runtime/wait_for_run.hpp"
 
 namespace sluice {
 namespace {

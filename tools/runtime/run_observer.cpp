@@ -1,16 +1,115 @@
 #include "tools/runtime/run_observer.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <ctime>
 
+#include "core/clock.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
+#include "slurm/stop_reason.hpp"
+#include "tools/runtime/progress.hpp"
 
 namespace sluice {
 namespace {
 
 constexpr std::chrono::seconds longest_pause{30};  // all users share one controller
 constexpr double fresh = 3;                        // seconds: the run writes every second
+constexpr std::chrono::seconds look_every{1};
+
+/// Blocks SIGINT, SIGTERM and SIGHUP while it lives.
+class EndSignals {
+public:
+    EndSignals() {
+        ::sigemptyset(&set_);
+        for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+            struct sigaction action {};
+            if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) {  // as under nohup
+                ::sigaddset(&set_, signal);
+            }
+        }
+        ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    }
+    ~EndSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    EndSignals(const EndSignals&) = delete;
+    EndSignals& operator=(const EndSignals&) = delete;
+
+    /// The pending signal, or one that arrives within `at_most`; 0: none.
+    [[nodiscard]] int wait(std::chrono::seconds at_most) const {
+        const std::timespec time{.tv_sec = at_most.count(), .tv_nsec = 0};
+        const int signal = ::sigtimedwait(&set_, nullptr, &time);
+        return signal < 0 ? 0 : signal;
+    }
+
+private:
+    sigset_t set_{};
+    sigset_t before_{};
+};
+
+std::string queue_text(const RunSight& sight) {
+    if (!sight.trouble.empty()) {
+        return fmt::format("job {}: Slurm does not answer ({})", sight.job, escaped(sight.trouble));
+    }
+    if (!sight.queued) {
+        return fmt::format("job {}", sight.job);
+    }
+    const QueuedJob& job = *sight.queued;
+    std::string text = fmt::format("job {} {}", sight.job, escaped(job.state));
+    if (!job.reason.empty() && job.reason != "None") {
+        text += fmt::format(" ({})", escaped(job.reason));
+    }
+    return text;
+}
+
+/// The state in a few words, constant while nothing happens.
+std::string state_text(const RunSight& sight) {
+    const bool tells_itself = sight.status && !sight.status->end && !is_stale(sight);
+    return tells_itself ? fmt::format("job {} {}", sight.job, name_of(sight.status->state)) : queue_text(sight);
+}
+
+/// State plus progress, if it runs.
+std::string line_of(const RunSight& sight, const ProgressView& view) {
+    std::string line = state_text(sight);
+    if (!sight.status || sight.status->items == 0) {
+        return line;
+    }
+    const RunStatus& status = *sight.status;
+    const ItemCount items{.done = status.items_done, .total = status.items, .before = status.items_before};
+    const bool moves = !status.end && status.mean_items_per_second > 0;
+    const Seconds since(moves ? static_cast<double>(items.done - items.before) / status.mean_items_per_second : 0.0);
+    line += ", ";
+    const auto used = static_cast<std::uint32_t>(line.size());
+    line += view.is_terminal() && used < ProgressView::columns()
+                ? progress_bar(items, since, ProgressView::columns() - used)
+                : progress_text(items, since);
+    return line;
+}
+
+std::string end_text(const RunSight& sight, int code) {
+    std::string text = fmt::format("job {} has ended, exit code {}", sight.job, code);
+    if (sight.queued) {
+        text += fmt::format(" ({})", escaped(sight.queued->state));
+    }
+    const bool of_job = sight.status && sight.status->end && sight.status->job == sight.job;
+    if (of_job && sight.status->end->again && !is_followed(*sight.status)) {
+        text += "; " + what_follows(sight);
+    }
+    if (of_job && !sight.status->end->text.id.empty()) {
+        text += '\n';
+        text += render(sight.status->end->text);
+    }
+    return text;
+}
+
+int code_of(const RunSight& sight, const std::filesystem::path& run_folder) {
+    std::optional<JobInfo> record = sight.record;
+    if (const auto submission = read_submission(run_folder / "submitted.json"); !record && submission) {
+        record = find_controller_info(*submission);
+    }
+    return code_of_ended_job(sight.job, record, sight.status);
+}
 
 }  // namespace
 
@@ -23,18 +122,15 @@ RunSight RunObserver::look() {
             return sight;
         }
         turn_to(*submission);
-        sight.job = submission->job;
-        sight.earlier = submission->earlier;
         if (sight.status && !sight.status->end && sight.age < fresh) {
             last_.reset();
             pause_ = shortest_pause;
+            sight.job = submission->job;
+            sight.earlier = submission->earlier;
             return sight;
         }
         ask(*submission);
-        sight.asked = asked_;
-        sight.trouble = trouble_;
-        sight.queued = queued_;
-        sight.record = record_;
+        sight = answer_;
         read_status(sight);  // it may have ended meanwhile
         if (!is_done(sight) || read_submission(folder_ / "submitted.json") == submission) {
             return sight;
@@ -55,9 +151,7 @@ void RunObserver::turn_to(const Submission& submission) {
         of_ = submission;
         last_.reset();
         pause_ = shortest_pause;
-        queued_.reset();
-        record_.reset();
-        asked_ = false;
+        answer_ = {.owner = owner_, .job = submission.job, .earlier = submission.earlier};
     }
 }
 
@@ -68,16 +162,54 @@ void RunObserver::ask(const Submission& submission) {
     }
     pause_ = last_ ? std::min(2 * pause_, longest_pause) : shortest_pause;
     last_ = now;
-    queued_.reset();
+    answer_.queued.reset();
     try {
-        queued_ = find_in_queue(submission);
-        asked_ = true;
-        trouble_.clear();
+        answer_.queued = find_in_queue(submission);
+        answer_.asked = true;
+        answer_.trouble.clear();
     } catch (const Error& error) {  // reported in the status: the run's own file counts, Slurm may be elsewhere
-        asked_ = false;
-        trouble_ = fmt::format("{}: {}", error.text().where, error.text().what);
+        answer_.asked = false;
+        answer_.trouble = fmt::format("{}: {}", error.text().where, error.text().what);
     }
-    record_ = queued_ ? std::nullopt : find_accounting_info(submission);
+    answer_.record = answer_.queued ? std::nullopt : find_accounting_info(submission);
+}
+
+int wait_for_run(const std::filesystem::path& run_folder) {
+    const HeldFolder held(run_folder, FolderTrust::only_mine);
+    RunObserver observer(run_folder);
+    int signal = 0;
+    {
+        const EndSignals signals;
+        ProgressView view;
+        std::string last_state;
+        Instant since = Clock::now();  // start of that state
+        Instant due = since;
+        while (signal == 0) {
+            const RunSight sight = observer.look();
+            if (is_done(sight)) {
+                const int code = code_of(sight, run_folder);
+                view.say(end_text(sight, code));
+                return code;
+            }
+            const Instant now = Clock::now();
+            const std::string state = state_text(sight);
+            since = state == last_state ? since : now;
+            if (view.is_terminal() || state != last_state || now >= due) {
+                view.show(line_of(sight, view));
+                due = since + std::chrono::duration_cast<Instant::duration>(next_line(now - since));
+            }
+            last_state = state;
+            signal = signals.wait(look_every);
+            if (signal != 0) {
+                view.say(
+                    fmt::format("no longer waiting; job {} continues: `sluice status {}` shows how, "
+                                "`sluice cancel {}` ends it",
+                                sight.job, sight.job, sight.job));
+            }
+        }
+    }
+    ::raise(signal);
+    return 0;  // never: its handler is the default one
 }
 
 }  // namespace sluice

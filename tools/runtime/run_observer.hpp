@@ -32,10 +32,12 @@ private:
     std::optional<Submission> of_;  // the submission of these answers
     std::optional<std::chrono::steady_clock::time_point> last_;
     std::chrono::seconds pause_ = shortest_pause;
-    std::optional<QueuedJob> queued_;
-    std::optional<JobInfo> record_;
-    std::string trouble_;
-    bool asked_ = false;
+    RunSight answer_;  // of Slurm, without the status that the run writes
 };
+
+/// Blocks until the submitted run in `run_folder` has ended with no follow-up, through requeues, follow-up jobs and
+/// outages of Slurm, and shows its progress on stderr. Returns the run's exit code. SIGINT, SIGTERM and SIGHUP end the
+/// waiting and, as usual, this process; the job continues.
+[[nodiscard]] int wait_for_run(const std::filesystem::path& run_folder);
 
 }  // namespace sluice
