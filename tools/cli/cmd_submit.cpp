@@ -14,7 +14,6 @@
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
-#include "tools/runtime/report_target.hpp"
 #include "tools/runtime/run_observer.hpp"
 #include "tools/runtime/standard_output.hpp"
 

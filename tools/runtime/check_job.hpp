@@ -11,11 +11,18 @@ namespace sluice {
 /// Error that the run would.
 void check_prepared_job(const PreparedJob& prepared);
 
-/// Throws Error (cannot_create) when the parent folder of `path`, the value of `key`, is missing or not writable.
-void check_folder_of(const std::filesystem::path& path, std::string_view key);
-
 /// Throws Error (cannot_create) when the output could not be written.
 void check_output_path(const std::filesystem::path& output);
+
+/// Rejects a report path that could not be written at the end of a run to `output`, the job's output.path, or would do
+/// harm. Throws Error: cannot_create (E-OUT-021) if its folder is not writable or no file can be created; refused
+/// (E-SEC-024) if it would be inside a run's or an output's folder, of this or another job, take an output's name, or
+/// replace a file that is not a report.
+void check_report_path(const std::filesystem::path& report, const std::filesystem::path& output);
+
+/// Writes the report `text`. Repeats these checks just before replacing an earlier report. Throws Error as
+/// check_report_path, and io_error.
+void place_report(std::string_view text, const std::filesystem::path& report, const std::filesystem::path& output);
 
 /// Warns on stderr if Slurm may stop an attempt of `job` long before its time limit.
 void warn_of_long_notice(const JobConfig& job);

@@ -15,7 +15,6 @@
 #include "scheduler/chunk_size.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_output.hpp"
-#include "tools/runtime/report_target.hpp"
 
 namespace sluice {
 namespace {

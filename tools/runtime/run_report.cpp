@@ -16,10 +16,10 @@
 #include "core/standard_error.hpp"
 #include "core/trace/retime.hpp"
 #include "scheduler/verdict.hpp"
+#include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/program_facts.hpp"
-#include "tools/runtime/report_target.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace sluice {
