@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 
+#include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/machine/launch.hpp"
@@ -7,8 +10,47 @@
 #include "tools/runtime/find_run.hpp"
 #include "tools/runtime/run_job.hpp"
 
+namespace po = boost::program_options;
+
 namespace sluice {
 namespace {
+
+void add_run_options(Options& options) {
+    options.add_options()                                                      //
+        ("quiet,q", "print nothing on stdout: no latency table")               //
+        ("table", "print all times of all ranks, in place of a line a stage")  //
+        ("no-progress", "show no progress on stderr")                          //
+        ("time-left", po::value<std::string>()->value_name("DURATION"),        //
+         "time until the job's limit (\"04:00:00\", \"90m\"), in place of what Slurm says: stop before it, in good "
+         "order")  //
+        ("retry", "forget that earlier attempts died (exit code 82)");
+}
+
+/// Value of --time-left, if given.
+std::optional<std::chrono::seconds> time_left_of(const ParsedArguments& parsed) {
+    if (!parsed.has("time-left")) {
+        return std::nullopt;
+    }
+    const auto& text = parsed.options["time-left"].as<std::string>();
+    const std::optional<std::chrono::seconds> left = parse_duration(text);
+    if (!left || left->count() == 0) {
+        refuse_usage(
+            parsed.command,
+            fmt::format(
+                "got --time-left {}, expected 1 s to 365 days, as in \"04:00:00\", \"1-12:00:00\", \"240s\", \"90m\", "
+                "\"4h\" or \"2d\"",
+                quoted(text)));
+    }
+    return left;
+}
+
+RunOptions run_options_of(const ParsedArguments& parsed) {
+    return {.quiet = parsed.has("quiet"),
+            .time_left = time_left_of(parsed),
+            .progress = !parsed.has("no-progress"),
+            .retry = parsed.has("retry"),
+            .full_table = parsed.has("table")};
+}
 
 int run_job_file(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
@@ -64,7 +106,7 @@ const Command run_command{
         "  75  stopped early",
     .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
     .set_example = "pipeline.depth=4",
-    .run_flags = true,
+    .own_options = add_run_options,
     .most_operands = 1,
     .run = run_job_file,
     .for_ranks = true,
@@ -88,7 +130,7 @@ const Command resume_command{
         "  and those of `sluice run`",
     .example = "  mpirun -n 4 sluice resume labels.csv",
     .set_example = "pipeline.depth=4",
-    .run_flags = true,
+    .own_options = add_run_options,
     .most_operands = 1,
     .run = resume,
     .for_ranks = true,

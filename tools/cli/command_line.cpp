@@ -64,17 +64,6 @@ int code_with_stdout(const Command& command, int code) {
     return code != 0 || command.writes_output ? code : static_cast<int>(failure->code());
 }
 
-void add_run_options(Options& options) {
-    options.add_options()                                                      //
-        ("quiet,q", "print nothing on stdout: no latency table")               //
-        ("table", "print all times of all ranks, in place of a line a stage")  //
-        ("no-progress", "show no progress on stderr")                          //
-        ("time-left", po::value<std::string>()->value_name("DURATION"),        //
-         "time until the job's limit (\"04:00:00\", \"90m\"), in place of what Slurm says: stop before it, in good "
-         "order")  //
-        ("retry", "forget that earlier attempts died (exit code 82)");
-}
-
 /// In the order of its help.
 Options options_of(const Command& command) {
     Options options;
@@ -86,9 +75,6 @@ Options options_of(const Command& command) {
     }
     if (command.own_options != nullptr) {
         command.own_options(options);
-    }
-    if (command.run_flags) {
-        add_run_options(options);
     }
     if (command.json) {
         options.add_options()("json", "print a JSON object");

@@ -26,7 +26,6 @@ struct Command {
     const char* set_example = nullptr;        ///< Takes --set, repeatable: a KEY=VALUE for its help.
     const char* plan = nullptr;               ///< Takes --plan: whose plan, for its help.
     bool json = false;                        ///< Takes --json, for output as a JSON object.
-    bool run_flags = false;                   ///< Takes the options of a run, independent of its job, such as --quiet.
     void (*own_options)(Options&) = nullptr;  ///< Adds those that no other command has.
     std::size_t most_operands;                ///< Most non-option arguments.
     int (*run)(const ParsedArguments&);

@@ -4,33 +4,11 @@
 
 #include <string>
 
-#include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
 #include "core/paths.hpp"
 
 namespace sluice {
-namespace {
-
-/// Value of --time-left, if given.
-std::optional<std::chrono::seconds> time_left_of(const ParsedArguments& parsed) {
-    if (!parsed.has("time-left")) {
-        return std::nullopt;
-    }
-    const auto& text = parsed.options["time-left"].as<std::string>();
-    const std::optional<std::chrono::seconds> left = parse_duration(text);
-    if (!left || left->count() == 0) {
-        refuse_usage(
-            parsed.command,
-            fmt::format(
-                "got --time-left {}, expected 1 s to 365 days, as in \"04:00:00\", \"1-12:00:00\", \"240s\", \"90m\", "
-                "\"4h\" or \"2d\"",
-                quoted(text)));
-    }
-    return left;
-}
-
-}  // namespace
 
 std::vector<Override> overrides_of(const ParsedArguments& parsed) {
     std::vector<Override> overrides;
@@ -40,14 +18,6 @@ std::vector<Override> overrides_of(const ParsedArguments& parsed) {
         }
     }
     return overrides;
-}
-
-RunOptions run_options_of(const ParsedArguments& parsed) {
-    return {.quiet = parsed.has("quiet"),
-            .time_left = time_left_of(parsed),
-            .progress = !parsed.has("no-progress"),
-            .retry = parsed.has("retry"),
-            .full_table = parsed.has("table")};
 }
 
 std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const char* name, std::uint32_t most) {

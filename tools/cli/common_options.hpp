@@ -10,7 +10,6 @@
 
 #include "core/config/config.hpp"
 #include "tools/cli/command_line.hpp"
-#include "tools/runtime/run_job.hpp"
 
 namespace sluice {
 
@@ -18,9 +17,6 @@ namespace sluice {
 
 /// The values of --set, in order. Throws Error (usage).
 [[nodiscard]] std::vector<Override> overrides_of(const ParsedArguments& parsed);
-
-/// Values of --quiet, --table, --no-progress, --time-left and --retry, or defaults. Throws Error (usage).
-[[nodiscard]] RunOptions run_options_of(const ParsedArguments& parsed);
 
 /// The value of the option `name`, a number from 1 to `most`, if given. Throws Error (usage).
 [[nodiscard]] std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const char* name,
