@@ -154,17 +154,26 @@ std::optional<double> steady_rate(const RunReport& run, const Resource& least) {
     return devices ? devices : written ? written->rate() : std::nullopt;
 }
 
+/// Of the rank that started first.
+nanoseconds start_of(std::span<const RankReport> ranks) {
+    const auto start = [](const RankReport& rank) { return rank.milestones.start; };
+    return start(*std::ranges::min_element(ranks, {}, start));
+}
+
+/// Decimals for three significant digits of a `value` of at least 1.
+int decimals_of(double value) {
+    return value < 10 ? 2 : value < 100 ? 1 : 0;
+}
+
 /// Measures the times before the first and after the last chunk.
 void measure_ends(Verdict& verdict, const RunReport& run) {
-    nanoseconds start = run.ranks.front().milestones.start;
     std::optional<nanoseconds> first;
     for (const RankReport& rank : run.ranks) {
-        start = std::min(start, rank.milestones.start);
         for (const RelativeMilestones::Moment& moment : rank.milestones.first_compute) {
             first = moment && (!first || *moment < *first) ? moment : first;
         }
     }
-    verdict.startup = first ? std::max(0.0, seconds(*first - start)) : 0;
+    verdict.startup = first ? std::max(0.0, seconds(*first - start_of(run.ranks))) : 0;
     const RelativeMilestones& root = run.ranks.front().milestones;
     verdict.end = root.written ? std::max(0.0, seconds(root.finish - *root.written)) : 0;
 }
@@ -175,13 +184,8 @@ nanoseconds wall_time(std::span<const RankReport> ranks) {
     if (ranks.empty()) {
         return nanoseconds(0);
     }
-    nanoseconds start = ranks.front().milestones.start;
-    nanoseconds finish = ranks.front().milestones.finish;
-    for (const RankReport& rank : ranks) {
-        start = std::min(start, rank.milestones.start);
-        finish = std::max(finish, rank.milestones.finish);
-    }
-    return finish - start;
+    const auto finish = [](const RankReport& rank) { return rank.milestones.finish; };
+    return finish(*std::ranges::max_element(ranks, {}, finish)) - start_of(ranks);
 }
 
 Verdict judge(const RunReport& run) {
@@ -235,26 +239,17 @@ Verdict judge(const RunReport& run) {
 }
 
 std::string rate_text(double per_second) {
-    if (per_second < 1) {
-        return fmt::format("{:.3g}", per_second);
-    }
-    if (per_second < 10) {
-        return fmt::format("{:.2f}", per_second);
-    }
-    if (per_second < 100) {
-        return fmt::format("{:.1f}", per_second);
-    }
-    return fmt::format("{:.0f}", per_second);
+    return per_second < 1 ? fmt::format("{:.3g}", per_second)
+                          : fmt::format("{:.{}f}", per_second, decimals_of(per_second));
 }
 
 std::string time_text(double time) {
-    const auto digits = [](double value) { return value < 10 ? 2 : value < 100 ? 1 : 0; };
     for (const auto& [factor, unit] : {std::pair{1.0, "s"}, std::pair{1e3, "ms"}}) {
         if (std::abs(time) * factor >= 1) {
-            return fmt::format("{:.{}f} {}", time * factor, digits(std::abs(time) * factor), unit);
+            return fmt::format("{:.{}f} {}", time * factor, decimals_of(std::abs(time) * factor), unit);
         }
     }
-    return fmt::format("{:.{}f} µs", time * 1e6, digits(std::abs(time) * 1e6));
+    return fmt::format("{:.{}f} µs", time * 1e6, decimals_of(std::abs(time) * 1e6));
 }
 
 }  // namespace sluice
