@@ -14,14 +14,12 @@
 namespace sluice {
 namespace {
 
-template <class Moment>
-void keep_earliest(std::optional<Instant>& earliest, const Moment& moment) {
-    earliest = earliest ? std::min<Instant>(*earliest, moment) : moment;
+void keep_earliest(std::optional<Instant>& earliest, Instant moment) {
+    earliest = earliest ? std::min(*earliest, moment) : moment;
 }
 
-template <class Moment>
-void keep_latest(std::optional<Instant>& latest, const Moment& moment) {
-    latest = latest ? std::max<Instant>(*latest, moment) : moment;
+void keep_latest(std::optional<Instant>& latest, Instant moment) {
+    latest = latest ? std::max(*latest, moment) : moment;
 }
 
 }  // namespace
