@@ -71,15 +71,12 @@ GpuStart start_gpus(const RankContext& context, const GpuWish& wish) {
     }
     const bool is_alone = context.session == nullptr;
     const auto seen = gpus_in_sight();
+    if (is_alone && (!wish.devices || (seen && *wish.devices == seen->size()))) {  // it will drive all on any machine
+        start.driver = std::make_unique<DriverStart>();
+    }
     const std::size_t needed = std::max(1U, wish.devices.value_or(1));
     if (!all_of_node(context, seen && seen->size() >= needed)) {  // otherwise place() would reject the job too early
-        if (is_alone && !wish.devices) {
-            start.driver = std::make_unique<DriverStart>();
-        }
         return start;
-    }
-    if (is_alone && wish.devices.value_or(seen->size()) == seen->size()) {  // it will drive all on any machine
-        start.driver = std::make_unique<DriverStart>();
     }
     start.node = view_node(context.session, {.device = DeviceKind::cuda,
                                              .devices = wish.devices,
