@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
+#include <span>
 
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "core/utf8.hpp"
@@ -18,10 +18,6 @@ namespace {
 constexpr std::size_t most_key_parts = 16;  // toml++ 3.3.0 recurses once a part and overflows its stack
 constexpr std::size_t most_nesting = 32;
 constexpr std::size_t kib = 1024;
-
-std::string errno_text(int code) {
-    return std::generic_category().message(code);
-}
 
 /// Line and column, both from 1; columns count characters.
 std::string position(std::string_view text, std::size_t at, const std::string& name) {
@@ -105,18 +101,6 @@ void check_depth(std::string_view text, const std::string& name) {
     }
 }
 
-struct OpenFile {
-    explicit OpenFile(const std::filesystem::path& file) : fd(open_to_read(file)) {}
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
-    ~OpenFile() {
-        if (fd >= 0) {
-            ::close(fd);
-        }
-    }
-    int fd;
-};
-
 [[noreturn]] void refuse_size(const std::string& name, std::size_t bytes) {
     refuse_job("E-CFG-004", name,
                fmt::format("too large (got {} KiB, expected at most {} KiB)", (bytes + kib - 1) / kib,
@@ -131,11 +115,10 @@ void refuse_job(const char* id, const std::string& where, std::string what, std:
 
 std::string read_job_text(const std::filesystem::path& path) {
     const std::string name = escaped(path.native());
-    const OpenFile file(path);
+    const Descriptor file(open_to_read(path));
     struct stat status {};
-    if (file.fd < 0 || ::fstat(file.fd, &status) != 0) {
-        const int code = errno;
-        throw Error(ExitCode::no_input, {"E-CFG-001", name, "cannot open the job file: " + errno_text(code),
+    if (file.number() < 0 || ::fstat(file.number(), &status) != 0) {
+        throw Error(ExitCode::no_input, {"E-CFG-001", name, "cannot open the job file: " + system_text(errno),
                                          "correct its path or its permissions"});
     }
     if (!S_ISREG(status.st_mode)) {
@@ -148,21 +131,10 @@ std::string read_job_text(const std::filesystem::path& path) {
         refuse_size(name, static_cast<std::size_t>(status.st_size));
     }
     std::string text(largest_job_file + 1, '\0');
-    std::size_t size = 0;
-    while (size < text.size()) {
-        const ssize_t got = ::read(file.fd, text.data() + size, text.size() - size);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            const int code = errno;
-            throw Error(ExitCode::io_error,
-                        {"E-IO-003", name, "cannot read: " + errno_text(code), "check the file system"});
-        }
-        if (got == 0) {
-            break;
-        }
-        size += static_cast<std::size_t>(got);
+    const auto [size, error] = file.read_at(0, std::as_writable_bytes(std::span(text)));
+    if (error != 0) {
+        throw Error(ExitCode::io_error,
+                    {"E-IO-003", name, "cannot read: " + system_text(error), "check the file system"});
     }
     text.resize(size);
     return text;
