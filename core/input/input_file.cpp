@@ -37,13 +37,20 @@ constexpr std::array<Magic, 4> compressed_starts = {{
     throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: " + system_text(error), hint});
 }
 
-int open_input(const std::filesystem::path& path, const std::string& where) {
+Descriptor open_input(const std::filesystem::path& path, const std::string& where) {
     if (path.native().find('\0') != std::string::npos) {
         throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: the path has a NUL byte", ""});
     }
-    const int file = open_to_read(path);
-    if (file < 0) {
+    Descriptor file(open_to_read(path));
+    if (file.number() < 0) {
         cannot_open(where, errno);
+    }
+    struct stat status = {};
+    if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        throw Error(
+            ExitCode::no_input,
+            {"E-INP-028", where, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)),
+             "name a file in [input].path"});
     }
     return file;
 }
@@ -66,16 +73,7 @@ const Magic* compression(const InputFile& file) {
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path)
-    : where_(escaped(path.native())), file_(open_input(path, where_)) {
-    struct stat status = {};
-    if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        throw Error(
-            ExitCode::no_input,
-            {"E-INP-028", where_, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)),
-             "name a file in [input].path"});
-    }
-    watched_.emplace(file_, path);
-}
+    : where_(escaped(path.native())), watched_(open_input(path, where_), path) {}
 
 void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     expects(offset <= size() && to.size() <= size() - offset, "InputFile::read stays inside the file");
@@ -83,7 +81,7 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
     const InnerTimer timer(work);
     work.bytes += to.size();
     bytes_read_.fetch_add(to.size(), std::memory_order_relaxed);
-    const auto [bytes, error] = file_.read_at(offset, to);
+    const auto [bytes, error] = watched_.read_at(offset, to);
     if (error != 0) {
         throw Error(ExitCode::io_error,
                     {"E-IO-003", where_, fmt::format("cannot read at byte {}: {}", offset + bytes, system_text(error)),
@@ -96,11 +94,11 @@ void InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
 }
 
 void InputFile::check_unchanged() const {
-    refuse_change(watched_->change());
+    refuse_change(watched_.change());
 }
 
 void InputFile::check_content() const {
-    refuse_change(watched_->change_of_content());
+    refuse_change(watched_.change_of_content());
 }
 
 void InputFile::refuse_change(const std::string& what) const {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -21,7 +20,7 @@ public:
     InputFile(const InputFile&) = delete;
     InputFile& operator=(const InputFile&) = delete;
 
-    [[nodiscard]] std::uint64_t size() const noexcept { return watched_->size(); }
+    [[nodiscard]] std::uint64_t size() const noexcept { return watched_.size(); }
 
     /// The path for messages, escaped.
     [[nodiscard]] const std::string& where() const noexcept { return where_; }
@@ -33,7 +32,7 @@ public:
     [[nodiscard]] std::uint64_t bytes_read() const noexcept { return bytes_read_.load(std::memory_order_relaxed); }
 
     /// What it held when it was opened, as WatchedFile::stamp.
-    [[nodiscard]] const std::string& stamp() const noexcept { return watched_->stamp(); }
+    [[nodiscard]] const std::string& stamp() const noexcept { return watched_.stamp(); }
 
     /// Throws Error (bad_data, E-INP-034) when size or times are not what they were when the file was opened. What was
     /// read before is what the file held then.
@@ -49,8 +48,7 @@ private:
     void refuse_change(const std::string& what) const;
 
     std::string where_;
-    Descriptor file_;
-    std::optional<WatchedFile> watched_;  // always, once constructed
+    WatchedFile watched_;
     mutable std::atomic<std::uint64_t> bytes_read_{0};
 };
 

@@ -106,10 +106,10 @@ bool is_same_file(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-WatchedFile::WatchedFile(const Descriptor& file, std::filesystem::path path) : file_(file), path_(std::move(path)) {
+WatchedFile::WatchedFile(Descriptor file, std::filesystem::path path) : file_(std::move(file)), path_(std::move(path)) {
     for (;;) {
         const std::int64_t before = file_clock();
-        opened_ = status_of_open(file, path_);
+        opened_ = status_of_open(file_, path_);
         times_show_changes_ = is_settled(opened_, before);
         if (times_show_changes_ || is_sampled_whole(size())) {
             break;
@@ -117,7 +117,7 @@ WatchedFile::WatchedFile(const Descriptor& file, std::filesystem::path path) : f
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     status_changed_.store(nanoseconds_of(opened_.st_ctim));
-    stamp_ = stamp_of(file, size(), path_);
+    stamp_ = stamp_of(file_, size(), path_);
 }
 
 std::string WatchedFile::change() const {

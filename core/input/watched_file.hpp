@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "core/descriptor.hpp"
@@ -17,12 +19,16 @@ namespace sluice {
 /// the first, the last and others evenly between. So a copy at any place and of any time is the same content.
 class WatchedFile {
 public:
-    /// `file` is open for reading and was found at `path`; it outlives this. Waits until the file system's clock has
-    /// left the tick of the last change, so that the next one shows, where the sample is not the whole file. Throws
-    /// Error: io_error.
-    WatchedFile(const Descriptor& file, std::filesystem::path path);
+    /// `file` is open for reading and was found at `path`. Waits until the file system's clock has left the tick of the
+    /// last change, so that the next one shows, where the sample is not the whole file. Throws Error: io_error.
+    WatchedFile(Descriptor file, std::filesystem::path path);
 
     [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(opened_.st_size); }
+
+    /// As Descriptor::read_at.
+    [[nodiscard]] Descriptor::Read read_at(std::uint64_t offset, std::span<std::byte> to) const noexcept {
+        return file_.read_at(offset, to);
+    }
 
     /// "1234 bytes, XXH3 0123456789abcdef0123456789abcdef", or "…, XXH3 of 64 blocks …": the same for the same content.
     [[nodiscard]] const std::string& stamp() const noexcept { return stamp_; }
@@ -39,7 +45,7 @@ public:
 private:
     [[nodiscard]] std::string change_at_path() const;
 
-    const Descriptor& file_;
+    Descriptor file_;
     std::filesystem::path path_;
     struct stat opened_ {};
     bool times_show_changes_ = false;  // any change shows in them

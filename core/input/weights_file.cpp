@@ -54,11 +54,15 @@ bool begins_with(std::string_view text, const Magic& magic) {
                       [&](char want, char got) { return want == (page ? lower(got) : got); });
 }
 
-int open_weights(const std::filesystem::path& path, const std::string& where) {
-    const int file = open_to_read(path);
-    if (file < 0) {
+Descriptor open_weights(const std::filesystem::path& path, const std::string& where) {
+    Descriptor file(open_to_read(path));
+    if (file.number() < 0) {
         throw Error(ExitCode::no_input,
                     {"E-MOD-036", where, fmt::format("cannot open: {}", system_text(errno)), "check [model] weights"});
+    }
+    struct stat status = {};
+    if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        throw Error(ExitCode::no_input, {"E-MOD-036", where, "not a regular file", "check [model] weights"});
     }
     return file;
 }
@@ -111,16 +115,10 @@ auto find_nonfinite(std::span<const float> values) {
 }  // namespace
 
 WeightsFile::WeightsFile(const std::filesystem::path& path)
-    : where_(escaped(path.native())), file_(open_weights(path, where_)) {
-    struct stat status = {};
-    if (::fstat(file_.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        throw Error(ExitCode::no_input, {"E-MOD-036", where_, "not a regular file", "check [model] weights"});
-    }
-    watched_.emplace(file_, path);
-}
+    : where_(escaped(path.native())), watched_(open_weights(path, where_), path) {}
 
 void WeightsFile::read(std::uint64_t at, std::span<std::byte> to) const {
-    const auto [bytes, error] = file_.read_at(at, to);
+    const auto [bytes, error] = watched_.read_at(at, to);
     if (error != 0) {
         throw Error(ExitCode::io_error,
                     {"E-IO-003", where_, fmt::format("cannot read: {}", system_text(error)), "check the file system"});
@@ -131,13 +129,13 @@ void WeightsFile::read(std::uint64_t at, std::span<std::byte> to) const {
 }
 
 void WeightsFile::check_unchanged() const {
-    if (!watched_->change().empty()) {
+    if (!watched_.change().empty()) {
         refuse_changed(where_);
     }
 }
 
 void WeightsFile::check_content() const {
-    if (const std::string what = watched_->change_of_content(); !what.empty()) {
+    if (const std::string what = watched_.change_of_content(); !what.empty()) {
         throw Error(ExitCode::bad_data,
                     {"E-MOD-054", where_, what, "do not change the weights while a job runs; then run it again"});
     }

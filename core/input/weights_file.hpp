@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -19,7 +18,7 @@ public:
     WeightsFile(const WeightsFile&) = delete;
     WeightsFile& operator=(const WeightsFile&) = delete;
 
-    [[nodiscard]] std::uint64_t size() const noexcept { return watched_->size(); }
+    [[nodiscard]] std::uint64_t size() const noexcept { return watched_.size(); }
     [[nodiscard]] const std::string& where() const noexcept { return where_; }
 
     /// Fills `to` from byte `at`; the range lies inside the file. Throws Error (bad_data) if the file got shorter.
@@ -37,8 +36,7 @@ public:
 
 private:
     std::string where_;
-    Descriptor file_;
-    std::optional<WatchedFile> watched_;  // always, once constructed
+    WatchedFile watched_;
 };
 
 /// Values of a tensor in an open file, and the room for them in fp32.

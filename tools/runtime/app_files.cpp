@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -22,18 +21,13 @@ namespace {
                  .hint = file.hint.empty() ? fmt::format("check {}", escaped(file.name)) : file.hint});
 }
 
-int open_app_file(const AppFile& file) {
-    const int number = open_to_read(file.path);
-    if (number < 0) {
-        refuse_app_file(file, "cannot open: " + std::generic_category().message(errno));
+Descriptor open_app_file(const AppFile& file) {
+    Descriptor opened(open_to_read(file.path));
+    if (opened.number() < 0) {
+        refuse_app_file(file, "cannot open: " + system_text(errno));
     }
-    return number;
-}
-
-/// Returns `opened` if it is a regular file, which can be checksummed.
-const Descriptor& regular(const Descriptor& opened, const AppFile& file) {
     struct stat status = {};
-    if (::fstat(opened.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (::fstat(opened.number(), &status) != 0 || !S_ISREG(status.st_mode)) {  // what is not cannot be checksummed
         refuse_app_file(file, "not a regular file");
     }
     return opened;
@@ -44,8 +38,7 @@ const Descriptor& regular(const Descriptor& opened, const AppFile& file) {
 WatchedAppFile::WatchedAppFile(AppFile file)
     : name_(std::move(file.name)),
       where_(escaped(file.path.native())),
-      file_(open_app_file({name_, file.path, file.hint})),
-      watched_(regular(file_, {name_, file.path, file.hint}), file.path) {}
+      watched_(open_app_file({name_, file.path, file.hint}), file.path) {}
 
 void WatchedAppFile::check_content() const {
     if (const std::string what = watched_.change_of_content(); !what.empty()) {

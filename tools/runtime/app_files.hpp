@@ -27,7 +27,6 @@ public:
 private:
     std::string name_;
     std::string where_;
-    Descriptor file_;
     WatchedFile watched_;
 };
 

@@ -41,17 +41,12 @@ protected:
     TemporaryFolder folder_;
 };
 
-/// Open, and watched.
-struct Opened {
-    explicit Opened(const std::filesystem::path& path)
-        : file(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), watched(file, path) {}
-
-    Descriptor file;
-    WatchedFile watched;
-};
+WatchedFile open_watched(const std::filesystem::path& path) {
+    return {Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path};
+}
 
 std::string stamp_of(const std::filesystem::path& path) {
-    return Opened(path).watched.stamp();
+    return open_watched(path).stamp();
 }
 
 TEST_F(WatchedFileTest, KnowsACopyByItsContent) {
@@ -91,64 +86,63 @@ TEST_F(WatchedFileTest, SamplesBothEndsAndBlocksBetweenOfALargeFile) {
 TEST_F(WatchedFileTest, SeesARewriteWhoseTimeIsSetBack) {
     for (const std::size_t size : {std::size_t{1000}, sampled_in_part}) {
         const std::filesystem::path path = write("a", std::string(size, 'x'));
-        const Opened opened(path);
-        EXPECT_EQ(opened.watched.change(), "");
+        const WatchedFile watched = open_watched(path);
+        EXPECT_EQ(watched.change(), "");
 
         rewrite(path, 10, "other");
 
-        EXPECT_THAT(opened.watched.change(), HasSubstr("changed while running"));
-        EXPECT_THAT(opened.watched.change_of_content(), HasSubstr("changed while running"));
+        EXPECT_THAT(watched.change(), HasSubstr("changed while running"));
+        EXPECT_THAT(watched.change_of_content(), HasSubstr("changed while running"));
     }
 }
 
 TEST_F(WatchedFileTest, SeesAFileCutShortOrGrown) {
     const std::filesystem::path path = write("a", "one\ntwo\n");
-    const Opened opened(path);
+    const WatchedFile watched = open_watched(path);
 
     std::filesystem::resize_file(path, 4);
-    EXPECT_EQ(opened.watched.change(), "truncated while running (got 4 bytes, expected 8 as when it was opened)");
+    EXPECT_EQ(watched.change(), "truncated while running (got 4 bytes, expected 8 as when it was opened)");
     std::filesystem::resize_file(path, 9);
-    EXPECT_EQ(opened.watched.change(), "changed while running (got 9 bytes, expected 8 as when it was opened)");
+    EXPECT_EQ(watched.change(), "changed while running (got 9 bytes, expected 8 as when it was opened)");
 }
 
 TEST_F(WatchedFileTest, LetsAFileBeLinkedAndMoved) {
     const std::filesystem::path path = write("a", std::string(sampled_in_part, 'x'));
-    const Opened opened(path);
+    const WatchedFile watched = open_watched(path);
 
     std::filesystem::create_hard_link(path, folder_.path() / "b");
     std::filesystem::permissions(path, std::filesystem::perms::owner_read);
     std::filesystem::rename(path, folder_.path() / "c");
 
-    EXPECT_EQ(opened.watched.change(), "");
-    EXPECT_EQ(opened.watched.change_of_content(), "");
+    EXPECT_EQ(watched.change(), "");
+    EXPECT_EQ(watched.change_of_content(), "");
 }
 
 TEST_F(WatchedFileTest, TakesNothingThatCannotBeOpenedForAnotherFile) {
     const std::filesystem::path path = write("a", "abc");
-    const Opened opened(path);
+    const WatchedFile watched = open_watched(path);
 
     std::filesystem::remove(path);
-    EXPECT_EQ(opened.watched.change_of_content(), "");
+    EXPECT_EQ(watched.change_of_content(), "");
     std::filesystem::create_symlink(path, path);  // ELOOP, as EACCES for a path that was closed to this user
-    EXPECT_EQ(opened.watched.change_of_content(), "");
+    EXPECT_EQ(watched.change_of_content(), "");
 }
 
 TEST_F(WatchedFileTest, ComparesTheContentOfAFileThatTakesItsPlace) {
     const std::filesystem::path path = write("a", "one\n");
-    const Opened opened(path);
+    const WatchedFile watched = open_watched(path);
 
     std::filesystem::rename(write("same", "one\n"), path);
-    EXPECT_EQ(opened.watched.change(), "");
-    EXPECT_EQ(opened.watched.change_of_content(), "");
+    EXPECT_EQ(watched.change(), "");
+    EXPECT_EQ(watched.change_of_content(), "");
 
     std::filesystem::rename(write("other", "two\n"), path);
-    EXPECT_EQ(opened.watched.change(), "");
-    EXPECT_THAT(opened.watched.change_of_content(),
-                HasSubstr("replaced while running by another file (was 4 bytes, XXH3 "));
+    EXPECT_EQ(watched.change(), "");
+    EXPECT_THAT(watched.change_of_content(), HasSubstr("replaced while running by another file (was 4 bytes, XXH3 "));
 
     std::filesystem::remove(path);
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    EXPECT_EQ(opened.watched.change_of_content(), "replaced while running by something that is not a file");
+    EXPECT_EQ(watched.change_of_content(), "replaced while running by something that is not a file");
 }
 
 }  // namespace
