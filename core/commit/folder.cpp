@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 
 #include "core/commit/file.hpp"
@@ -19,14 +20,21 @@
 namespace sluice {
 namespace {
 
-bool is_unknown_here(int error) {
-    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP;
-}
-
-void note_move(FileEffect::Kind kind, const std::filesystem::path& from, const std::filesystem::path& to, int error) {
+/// Gives what lies at `from` the name `to` by the system call `name`. Returns 0 or one of `answers`, errnos that the
+/// caller expects; throws for another one, with `operation`.
+template <class Call>
+int give_name(FileEffect::Kind kind, const std::filesystem::path& from, const std::filesystem::path& to,
+              std::string_view name, Call call, const char* operation, std::initializer_list<int> answers) {
+    const FilePlace old_place = FilePlace::entry(from);
+    const FilePlace place = FilePlace::entry(to);
+    const int error =
+        errno_of(name, [&] { return call(old_place.base(), old_place.name(), place.base(), place.name()); });
     if (error == 0) {
         note_effect([&] { return FileEffect{.kind = kind, .path = from, .other = to}; });
+    } else if (std::ranges::find(answers, error) == answers.end()) {
+        fail_on_file(to, operation, error);
     }
+    return error;
 }
 
 void note_removal(const std::filesystem::path& path, int error) {
@@ -75,41 +83,24 @@ void sync_folder(const std::filesystem::path& path) {
 }
 
 int rename_to(const std::filesystem::path& from, const std::filesystem::path& to) {
-    const FilePlace old_place = FilePlace::entry(from);
-    const FilePlace place = FilePlace::entry(to);
-    const int error =
-        errno_of("rename", [&] { return ::renameat(old_place.base(), old_place.name(), place.base(), place.name()); });
-    if (error != 0 && error != EEXIST && error != ENOTEMPTY && error != ENOENT) {
-        fail_on_file(to, "rename a file to", error);
-    }
-    note_move(FileEffect::Kind::rename, from, to, error);
-    return error;
+    return give_name(FileEffect::Kind::rename, from, to, "rename", ::renameat, "rename a file to",
+                     {EEXIST, ENOTEMPTY, ENOENT});
 }
 
 int rename_to_free_name(const std::filesystem::path& from, const std::filesystem::path& to) {
-    const FilePlace old_place = FilePlace::entry(from);
-    const FilePlace place = FilePlace::entry(to);
-    const int error = errno_of("renameat2", [&] {
-        return ::renameat2(old_place.base(), old_place.name(), place.base(), place.name(), RENAME_NOREPLACE);
-    });
-    if (error != 0 && error != EEXIST && !is_unknown_here(error)) {
-        fail_on_file(to, "rename a file to", error);
-    }
-    note_move(FileEffect::Kind::rename, from, to, error);
-    return error;
+    const auto rename = [](int old_base, const char* old_name, int base, const char* name) {
+        return ::renameat2(old_base, old_name, base, name, RENAME_NOREPLACE);
+    };
+    return give_name(FileEffect::Kind::rename, from, to, "renameat2", rename, "rename a file to",
+                     {EEXIST, EINVAL, ENOSYS, EOPNOTSUPP});
 }
 
 int link_to(const std::filesystem::path& from, const std::filesystem::path& to) {
-    const FilePlace old_place = FilePlace::entry(from);
-    const FilePlace place = FilePlace::entry(to);
-    const int error =
-        errno_of("link", [&] { return ::linkat(old_place.base(), old_place.name(), place.base(), place.name(), 0); });
-    const bool no_links = error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK || error == EXDEV;
-    if (error != 0 && error != EEXIST && !no_links) {
-        fail_on_file(to, "link the finished file to", error);
-    }
-    note_move(FileEffect::Kind::link, from, to, error);
-    return error;
+    const auto link = [](int old_base, const char* old_name, int base, const char* name) {
+        return ::linkat(old_base, old_name, base, name, 0);
+    };
+    return give_name(FileEffect::Kind::link, from, to, "link", link, "link the finished file to",
+                     {EEXIST, EPERM, EOPNOTSUPP, ENOSYS, EMLINK, EXDEV});
 }
 
 void remove_file(const std::filesystem::path& path) {
