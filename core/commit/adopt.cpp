@@ -74,7 +74,7 @@ public:
         }
         sync_folder(attempt_.folder());
         if (!entries_.empty()) {
-            journal.append_durably(entries_);
+            journal.append(entries_, Durability::node);
         }
         return std::move(adopted_);
     }

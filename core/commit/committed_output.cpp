@@ -139,7 +139,7 @@ void CommittedOutput::begin() {
         return;
     }
     heartbeat_ = send_heartbeats(heartbeat_file(attempt_->folder()), options_.heartbeat);
-    journal_.emplace(journal_file(attempt_->folder()), attempt_->number(), options_.policy.durability);
+    journal_.emplace(journal_file(attempt_->folder()), attempt_->number());
     const FileHeader header = [this](std::uint64_t items) { return rows_.header(items); };
     Adopted adopted = adopt(*attempt_, *journal_, plan_, header, options_.verify);
     dropped_ = adopted.dropped;

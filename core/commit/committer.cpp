@@ -33,7 +33,7 @@ void Committer::append(const ChunkBytes& chunk) {
         }
         if (is_broken("journal-first")) {
             std::array early{open_->entry_of(chunk, EntryType::commit)};
-            journal_.append(early);
+            journal_.append(early, policy_.durability);
         }
         waiting_.push_back(open_->append(chunk, EntryType::commit));
         for (const std::uint64_t item : chunk.failed) {
@@ -109,10 +109,7 @@ void Committer::sync_and_record() {
         }
     }
     fault_point("data.synced");
-    journal_.append(waiting_);
-    waiting_.clear();
-    waiting_bytes_ = 0;
-    committed_.store(next_, std::memory_order_release);
+    record(policy_.durability);
 }
 
 void Committer::seal() {
@@ -126,11 +123,15 @@ void Committer::seal() {
     }
     fault_point("data.synced");
     waiting_.push_back(seal_entry(sealed_.back(), plan_.first_chunk(part)));
-    journal_.append_durably(waiting_);
+    record(Durability::node);
+    fault_point("seal");
+}
+
+void Committer::record(Durability durability) {
+    journal_.append(waiting_, durability);
     waiting_.clear();
     waiting_bytes_ = 0;
     committed_.store(next_, std::memory_order_release);
-    fault_point("seal");
 }
 
 /// A failure ends this writer. Its cause may be that a newer attempt has cleaned up: then that is what is said.

@@ -62,6 +62,7 @@ private:
     void open_part(std::uint32_t part);
     void sync_and_record();
     void seal();
+    void record(Durability durability);
     void prepare_commit();
     [[nodiscard]] bool is_due() const;
 

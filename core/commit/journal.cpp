@@ -42,24 +42,10 @@ std::optional<JournalEntry> decode_journal_entry(std::span<const std::byte> byte
     return entry;
 }
 
-Journal::Journal(const std::filesystem::path& path, std::uint32_t attempt, Durability durability)
-    : file_(File::create(path)), attempt_(attempt), durability_(durability) {}
+Journal::Journal(const std::filesystem::path& path, std::uint32_t attempt)
+    : file_(File::create(path)), attempt_(attempt) {}
 
-void Journal::append(std::span<JournalEntry> entries) {
-    write(entries);
-    if (durability_ == Durability::node) {
-        file_.sync_data();
-    }
-    fault_point("jrn.synced");
-}
-
-void Journal::append_durably(std::span<JournalEntry> entries) {
-    write(entries);
-    file_.sync_data();
-    fault_point("jrn.synced");
-}
-
-void Journal::write(std::span<JournalEntry> entries) {
+void Journal::append(std::span<JournalEntry> entries, Durability durability) {
     expects(entries.size() < std::numeric_limits<std::uint32_t>::max() - next_,
             "a journal has fewer than 2^32 entries");
     std::vector<std::byte> bytes;
@@ -80,6 +66,10 @@ void Journal::write(std::span<JournalEntry> entries) {
         file_.write_at(offset + first, all.subspan(first));
     }
     fault_point("jrn.written");
+    if (durability == Durability::node) {
+        file_.sync_data();
+    }
+    fault_point("jrn.synced");
 }
 
 JournalPrefix decode_journal(std::span<const std::byte> bytes, std::uint32_t attempt) {

@@ -57,20 +57,14 @@ enum class Durability {
 class Journal {
 public:
     /// Creates the file.
-    Journal(const std::filesystem::path& path, std::uint32_t attempt, Durability durability);
+    Journal(const std::filesystem::path& path, std::uint32_t attempt);
 
-    /// Sets the entries' attempt and sequence, appends them in one write, and syncs.
-    void append(std::span<JournalEntry> entries);
-
-    /// The same, synced whatever the durability.
-    void append_durably(std::span<JournalEntry> entries);
+    /// Sets the entries' attempt and sequence, appends them in one write, and syncs for Durability::node.
+    void append(std::span<JournalEntry> entries, Durability durability);
 
 private:
-    void write(std::span<JournalEntry> entries);
-
     File file_;
     std::uint32_t attempt_;
-    Durability durability_;
     std::uint32_t next_ = 0;
 };
 

@@ -21,7 +21,7 @@ struct Attempt {
     explicit Attempt(const RunFolder& run)
         : folder(run),
           attempt(AttemptFolder::acquire(run.paths(), this_process("", 0), seconds(0))),
-          journal(journal_file(attempt.folder()), attempt.number(), Durability::process) {}
+          journal(journal_file(attempt.folder()), attempt.number()) {}
 
     Adopted take_over(ResumeVerify verify = ResumeVerify::open) {
         return adopt(attempt, journal, plan, header, verify);
@@ -135,7 +135,7 @@ TEST_F(AdoptTest, GoesOnWhereAnEarlierAttemptHasMoreThanTheNewest) {
                                     .length = text.size(),
                                     .checksum = checksum_of(bytes_of(text))}};
     write_contents(first.part(0), part_until(3));
-    first.journal.append(more);  // the first one was only slow
+    first.journal.append(more, Durability::process);  // the first one was only slow
 
     Attempt third(run_);
 
@@ -290,7 +290,7 @@ TEST_F(AdoptTest, PassesOverRecordsThatDoNotFitTheJob) {
                                       {.type = EntryType::seal, .chunk = 1, .part = 0, .items = 36},
                                       {.type = EntryType::seal, .chunk = 0, .part = 77, .items = 36},
                                       {.type = EntryType::inflight, .chunk = 0, .items = 9}};
-    first.journal.append(entries);
+    first.journal.append(entries, Durability::process);
 
     Attempt second(run_);
 

@@ -93,12 +93,12 @@ TEST_F(ReadAttempts, TellsDeathsFromWishes) {
 }
 
 TEST_F(ReadAttempts, CountsTheirOwnChunksOnly) {
-    Journal journal(journal_file(begin(1)), 1, Durability::process);
+    Journal journal(journal_file(begin(1)), 1);
     std::vector<JournalEntry> entries{{.type = EntryType::adopted},
                                       {.type = EntryType::commit},
                                       {.type = EntryType::commit},
                                       {.type = EntryType::fail}};
-    journal.append(entries);
+    journal.append(entries, Durability::process);
 
     EXPECT_EQ(read_attempts(paths_, 2).front().committed, 2U);
 }

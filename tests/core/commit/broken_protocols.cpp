@@ -143,7 +143,7 @@ void attempt_with_rename(const RunFolder& folder, std::uint64_t variant) {
     std::filesystem::create_directories(paths.run_folder());
     establish_run_identity(paths, identity_of(job));
     const AttemptFolder attempt = AttemptFolder::acquire(paths, this_process("", 0), seconds(0));
-    Journal journal(journal_file(attempt.folder()), attempt.number(), Durability::node);
+    Journal journal(journal_file(attempt.folder()), attempt.number());
     PartWriter part(part_file(attempt.folder(), 0), 0, FakeJob::header(job.items));
     for (std::uint64_t id = 0; id < job.grid().chunks(); ++id) {
         const std::string text = job.chunk(id, variant);

@@ -18,7 +18,7 @@ protected:
     CommitterTest() {
         std::filesystem::create_directories(folder_.paths().run_folder());
         attempt_.emplace(AttemptFolder::acquire(folder_.paths(), this_process("", 0), seconds(0)));
-        journal_.emplace(journal_file(attempt_->folder()), attempt_->number(), Durability::node);
+        journal_.emplace(journal_file(attempt_->folder()), attempt_->number());
         committer_.emplace(*attempt_, *journal_, plan_, FakeJob::header, Adopted{},
                            CommitPolicy{.interval = seconds(2), .bytes = 1'000'000, .now = [this] { return now_; }});
         disarm_faults();
@@ -218,7 +218,7 @@ TEST_F(CommitterTest, SendsLongResultsOnTheirWayBeforeItCommits) {
 TEST_F(CommitterTest, LeavesSyncingToTheKernelWhenOnlyTheProcessMayDie) {
     committer_.emplace(*attempt_, *journal_, plan_, FakeJob::header, Adopted{},
                        CommitPolicy{.interval = seconds(0), .durability = Durability::process});
-    journal_.emplace(attempt_->folder() / "other.jrn", attempt_->number(), Durability::process);
+    journal_.emplace(attempt_->folder() / "other.jrn", attempt_->number());
     append();
     append();
 

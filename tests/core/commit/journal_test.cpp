@@ -22,10 +22,10 @@ protected:
         for (std::size_t i = 0; i < count; ++i) {
             entries.push_back({.chunk = i, .offset = random(), .length = random(), .checksum = random()});
         }
-        Journal journal(file(), attempt, Durability::process);
+        Journal journal(file(), attempt);
         for (std::size_t at = 0; at < count;) {
             const std::size_t group = std::min<std::size_t>(1 + random() % 50, count - at);
-            journal.append(std::span(entries).subspan(at, group));
+            journal.append(std::span(entries).subspan(at, group), Durability::process);
             at += group;
         }
         return entries;
@@ -97,7 +97,7 @@ TEST_F(JournalTest, EndsWhereAEntryIsMissingOrOfAnotherAttempt) {
 TEST_F(JournalTest, IsNeverWrittenOver) {
     write(1);
 
-    EXPECT_EQ(code_of([&] { const Journal second(file(), attempt, Durability::node); }), "73 E-OUT-021");
+    EXPECT_EQ(code_of([&] { const Journal second(file(), attempt); }), "73 E-OUT-021");
 }
 
 TEST(AttemptJournal, HasNoEntryOfAnotherPlan) {
