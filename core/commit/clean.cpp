@@ -1,8 +1,11 @@
 #include "core/commit/clean.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/commit/attempt_history.hpp"
@@ -33,20 +36,16 @@ bool may_be_in_use(const std::filesystem::path& folder, const Owner& me, std::ch
     return look_for_owner(folder, me, alive_within).presence == Presence::present;
 }
 
-void remove_data(const std::filesystem::path& attempt) {
-    for (const std::string& name : names_in_folder(attempt)) {
-        if (name.ends_with(".bin") || name.ends_with(".copy") || name.ends_with(".new")) {
-            remove_file(attempt / name);
+void remove_files(const std::filesystem::path& folder, std::initializer_list<std::string_view> endings) {
+    for (const std::string& name : names_in_folder(folder)) {
+        if (std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); })) {
+            remove_file(folder / name);
         }
     }
 }
 
-void remove_leftovers(const std::filesystem::path& run_folder) {
-    for (const std::string& name : names_in_folder(run_folder)) {
-        if (name.ends_with(".new")) {
-            remove_file(run_folder / name);
-        }
-    }
+void remove_data(const std::filesystem::path& attempt) {
+    remove_files(attempt, {".bin", ".copy", ".new"});
 }
 
 /// An attempt, one that never got its number, or a file that somebody has made to learn the time.
@@ -70,16 +69,6 @@ void clean_entry(const std::filesystem::path& entry, std::uint32_t published, co
         remove_data(entry);
     } else {
         remove_folder(entry);
-    }
-}
-
-/// What cannot be done is left undone.
-template <class Action>
-void try_to(Action&& action) {
-    try {
-        action();
-    } catch (const Error&) {
-        return;
     }
 }
 
@@ -107,7 +96,7 @@ std::vector<ErrorText> clean_run(const RunPaths& paths, std::uint32_t published,
                                  std::chrono::seconds alive_within) {
     std::vector<ErrorText> warnings;
     std::vector<std::string> names;
-    try_to(warnings, [&] { remove_leftovers(paths.run_folder()); });
+    try_to(warnings, [&] { remove_files(paths.run_folder(), {".new"}); });
     try_to(warnings, [&] { names = names_in_folder(paths.attempts()); });
     for (const std::string& name : names) {
         try_to(warnings, [&] { clean_entry(paths.attempts() / name, published, me, alive_within); });
@@ -141,18 +130,19 @@ void remove_if_alone(const AttemptFolder& attempt) {
     const RunPaths& paths = attempt.paths();
     const std::array shared{paths.identity(), paths.job_file()};
     const std::filesystem::path away = paths.run_folder() / (".gone-" + attempt.owner().id);
-    try_to([&] { static_cast<void>(rename_to(attempt.folder(), away)); });
+    std::vector<ErrorText> unsaid;  // what cannot be done is left undone
+    try_to(unsaid, [&] { static_cast<void>(rename_to(attempt.folder(), away)); });
     for (const std::filesystem::path& file : shared) {
-        try_to([&] { static_cast<void>(rename_to(file, away / file.filename())); });
+        try_to(unsaid, [&] { static_cast<void>(rename_to(file, away / file.filename())); });
     }
     const bool was_alone = remove_empty_folder(paths.attempts()) == 0;
     fault_point("abandoned");
     for (const std::filesystem::path& file : shared) {
         if (!was_alone) {
-            try_to([&] { give_back(away / file.filename(), file); });
+            try_to(unsaid, [&] { give_back(away / file.filename(), file); });
         }
     }
-    try_to([&] { remove_folder(away); });
+    try_to(unsaid, [&] { remove_folder(away); });
     static_cast<void>(remove_empty_folder(paths.run_folder()));  // unless something else is kept in it
 }
 
