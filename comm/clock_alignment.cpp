@@ -3,7 +3,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "comm/mpi_session.hpp"
@@ -15,62 +14,39 @@ namespace {
 
 constexpr int tag_clock = 8;
 
-using Reading = std::int64_t;  // nanoseconds of the steady clock
-
-Reading now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
-}
-
-void send(MpiSession& session, int to, const Reading* values, std::size_t count) {
-    check_mpi(MPI_Send(values, static_cast<int>(count), MPI_INT64_T, to, tag_clock, session.world()), "MPI_Send");
-}
-
-void receive(MpiSession& session, int from, Reading* values, std::size_t count) {
-    check_mpi(
-        MPI_Recv(values, static_cast<int>(count), MPI_INT64_T, from, tag_clock, session.world(), MPI_STATUS_IGNORE),
-        "MPI_Recv");
-}
-
 /// On rank 0: measures the clock of `rank` and sends it the result.
 ClockOffset measure(MpiSession& session, int rank) {
-    Reading ready = 0;
-    receive(session, rank, &ready, 1);
+    Instant remote;
+    session.receive(raw_bytes(remote), rank, tag_clock);  // it is ready
     std::vector<PingPong> rounds;
     for (int i = 0; i < clock_rounds; ++i) {
-        const Reading sent = now();
-        send(session, rank, &sent, 1);
-        Reading remote = 0;
-        receive(session, rank, &remote, 1);
-        const Reading received = now();
-        rounds.push_back(
-            {std::chrono::nanoseconds(sent), std::chrono::nanoseconds(remote), std::chrono::nanoseconds(received)});
+        const Instant sent = Clock::now();
+        session.send(raw_bytes(sent), rank, tag_clock);
+        session.receive(raw_bytes(remote), rank, tag_clock);
+        const Instant received = Clock::now();
+        rounds.push_back({sent.time_since_epoch(), remote.time_since_epoch(), received.time_since_epoch()});
     }
     const ClockOffset offset = offset_from(rounds);
-    const std::array<Reading, 3> result{offset.offset.count(), offset.error.count(),
-                                        offset.at.time_since_epoch().count()};
-    send(session, rank, result.data(), result.size());
+    session.send(raw_bytes(offset), rank, tag_clock);
     return offset;
 }
 
 /// On another rank: sleeps until its turn, then answers at once.
 ClockOffset be_measured(MpiSession& session) {
-    Reading ping = 0;
+    Instant ping;
     MPI_Request first = MPI_REQUEST_NULL;
-    check_mpi(MPI_Irecv(&ping, 1, MPI_INT64_T, 0, tag_clock, session.world(), &first), "MPI_Irecv");
-    const Reading ready = 1;
-    send(session, 0, &ready, 1);
+    session.begin_receive(raw_bytes(ping), 0, tag_clock, first);
+    session.send(raw_bytes(Clock::now()), 0, tag_clock);  // ready
     wait_asleep(first);
     for (int i = 0; i < clock_rounds; ++i) {
-        const Reading mine = now();
-        send(session, 0, &mine, 1);
+        session.send(raw_bytes(Clock::now()), 0, tag_clock);
         if (i + 1 < clock_rounds) {
-            receive(session, 0, &ping, 1);
+            session.receive(raw_bytes(ping), 0, tag_clock);
         }
     }
-    std::array<Reading, 3> result{};
-    receive(session, 0, result.data(), result.size());
-    return {std::chrono::nanoseconds(result[0]), std::chrono::nanoseconds(result[1]),
-            Instant(std::chrono::nanoseconds(result[2]))};
+    ClockOffset result;
+    session.receive(raw_bytes(result), 0, tag_clock);
+    return result;
 }
 
 }  // namespace
@@ -98,11 +74,10 @@ ClockBounds share_bounds(MpiSession& session, std::span<const ClockBounds> seen)
     expects(session.rank() != 0 || seen.size() == static_cast<std::size_t>(session.size()),
             "rank 0 has seen something of every rank");
     ClockBounds mine;
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(
-        MPI_Iscatter(seen.data(), sizeof mine, MPI_BYTE, &mine, sizeof mine, MPI_BYTE, 0, session.world(), &request),
-        "MPI_Iscatter");
-    wait_asleep(request);
+    complete_asleep("MPI_Iscatter", [&](MPI_Request* request) {
+        return MPI_Iscatter(seen.data(), sizeof mine, MPI_BYTE, &mine, sizeof mine, MPI_BYTE, 0, session.world(),
+                            request);
+    });
     return mine;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 namespace sluice {
 
@@ -13,22 +14,12 @@ inline constexpr std::size_t largest_message = std::size_t{64} << 20U;
     return std::max<std::size_t>(1, (bytes + largest - 1) / largest);
 }
 
-/// Calls `visit(offset, count)` for consecutive pieces of `bytes`, none for 0.
-template <class Visit>
-void for_each_piece(std::size_t bytes, std::size_t largest, Visit visit) {
-    for (std::size_t offset = 0; offset < bytes; offset += largest) {
-        visit(offset, static_cast<int>(std::min(largest, bytes - offset)));
-    }
-}
-
-/// Piece `index` of a message of `bytes`; empty past its end.
-struct Piece {
-    std::size_t offset = 0;
-    int count = 0;
-};
-[[nodiscard]] constexpr Piece piece_at(std::size_t bytes, std::size_t largest, std::size_t index) noexcept {
-    const std::size_t offset = std::min(bytes, index * largest);
-    return {offset, static_cast<int>(std::min(largest, bytes - offset))};
+/// Piece `index` of a message; empty past its end.
+template <class Byte>
+[[nodiscard]] constexpr std::span<Byte> piece_at(std::span<Byte> message, std::size_t largest,
+                                                 std::size_t index) noexcept {
+    const std::size_t offset = std::min(message.size(), index * largest);
+    return message.subspan(offset, std::min(largest, message.size() - offset));
 }
 
 }  // namespace sluice

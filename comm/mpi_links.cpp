@@ -36,29 +36,14 @@ constexpr std::array largest_last{1 << 16, 1 << 20, 1 << 23};
 constexpr int bandwidth_rounds = 3;
 constexpr double long_enough = 0.01;  // seconds per round beyond which no larger message is tried
 
-void send(MpiSession& session, int to, std::span<std::byte> bytes) {
-    check_mpi(MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag_bytes, session.world()),
-              "MPI_Send");
-}
-
-void receive(MpiSession& session, int from, std::span<std::byte> bytes) {
-    check_mpi(MPI_Recv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, from, tag_bytes, session.world(),
-                       MPI_STATUS_IGNORE),
-              "MPI_Recv");
-}
-
-void announce(MpiSession& session, int to, int size) {
-    check_mpi(MPI_Send(&size, 1, MPI_INT, to, tag_size, session.world()), "MPI_Send");
-}
-
 /// Seconds of the fastest of `rounds` round trips.
 double quickest(MpiSession& session, int to, std::span<std::byte> bytes, int rounds) {
     double best = std::chrono::duration<double>(std::chrono::hours(1)).count();
     for (int i = 0; i < rounds; ++i) {
-        announce(session, to, static_cast<int>(bytes.size()));
+        session.send(raw_bytes(static_cast<int>(bytes.size())), to, tag_size);
         const Instant begin = Clock::now();
-        send(session, to, bytes);
-        receive(session, to, bytes);
+        session.send(bytes, to, tag_bytes);
+        session.receive(bytes, to, tag_bytes);
         best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
     }
     return best;
@@ -74,7 +59,7 @@ LinkSpeed probe(MpiSession& session, int to, std::span<std::byte> bytes) {
             break;
         }
     }
-    announce(session, to, end_of_probe);
+    session.send(raw_bytes(end_of_probe), to, tag_size);
     return speed;
 }
 
@@ -82,13 +67,13 @@ void answer(MpiSession& session, std::span<std::byte> bytes) {
     for (;;) {
         int size = 0;
         MPI_Request request = MPI_REQUEST_NULL;
-        check_mpi(MPI_Irecv(&size, 1, MPI_INT, 0, tag_size, session.world(), &request), "MPI_Irecv");
+        session.begin_receive(raw_bytes(size), 0, tag_size, request);
         wait_asleep(request);
         if (size == end_of_probe) {
             return;
         }
-        receive(session, 0, bytes.first(static_cast<std::size_t>(size)));
-        send(session, 0, bytes.first(static_cast<std::size_t>(size)));
+        session.receive(bytes.first(static_cast<std::size_t>(size)), 0, tag_bytes);
+        session.send(bytes.first(static_cast<std::size_t>(size)), 0, tag_bytes);
     }
 }
 

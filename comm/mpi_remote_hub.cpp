@@ -90,9 +90,8 @@ MpiRemoteHub::~MpiRemoteHub() {
 }
 
 void MpiRemoteHub::listen(std::size_t index) {
-    check_mpi(MPI_Irecv(&controls_[index], sizeof controls_[index], MPI_BYTE, MPI_ANY_SOURCE, tags::control,
-                        session_.world(), &listening_.add({What::control, index})),
-              "MPI_Irecv");
+    session_.begin_receive(raw_bytes(controls_[index]), MPI_ANY_SOURCE, tags::control,
+                           listening_.add({What::control, index}));
 }
 
 bool MpiRemoteHub::progress() {
@@ -158,9 +157,7 @@ void MpiRemoteHub::announce_drain() {
     drain_.kind = ControlMessage::Kind::drain;
     std::ranges::fill(last_word_, clock_);
     for (int rank = 1; rank < session_.size(); ++rank) {
-        check_mpi(MPI_Isend(&drain_, sizeof drain_, MPI_BYTE, rank, tags::from_root, session_.world(),
-                            &told_.emplace_back(MPI_REQUEST_NULL)),
-                  "MPI_Isend");
+        session_.begin_send(raw_bytes(drain_), rank, tags::from_root, told_.emplace_back(MPI_REQUEST_NULL));
     }
     heartbeats_.send_every(between_heartbeats);
 }
@@ -208,15 +205,13 @@ void MpiRemoteHub::send(const Grant& grant) {
     if (grant.chunk.count > 0) {
         begin_chunk(sent_[static_cast<std::size_t>(slot.rank)], slot.grant_begun);
     }
-    check_mpi(
-        MPI_Isend(&slot.head, sizeof slot.head, MPI_BYTE, grant.to.rank,
-                  tags::grant(grant.to.device, grant.to.slot, shape_.depth), session_.world(), &pending_.add(note)),
-        "MPI_Isend");
+    session_.begin_send(raw_bytes(slot.head), grant.to.rank, tags::grant(grant.to.device, grant.to.slot, shape_.depth),
+                        pending_.add(note));
     for (std::size_t i = 0; i + 1 < slot.grant_messages; ++i) {
-        const Piece piece = piece_at(grant.items.size(), shape_.largest_message, i);
+        const std::span<const std::byte> piece = piece_at(grant.items, shape_.largest_message, i);
         // Synchronous, so that it completes on receipt and its time is the link's: a buffered send completes once
         // copied.
-        check_mpi(MPI_Issend(grant.items.data() + piece.offset, piece.count, MPI_BYTE, grant.to.rank,
+        check_mpi(MPI_Issend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, grant.to.rank,
                              tags::items(grant.to.device, grant.to.slot, shape_.depth), session_.world(),
                              &pending_.add(note)),
                   "MPI_Issend");
@@ -249,11 +244,9 @@ void MpiRemoteHub::receive_result(int rank, const ControlMessage& message) {
     const std::span<std::byte> to = server_.place(slot.result, rank);
     slot.result_messages = piece_count(to.size(), shape_.largest_message);
     for (std::size_t i = 0; i < slot.result_messages; ++i) {
-        const Piece piece = piece_at(to.size(), shape_.largest_message, i);
-        check_mpi(MPI_Irecv(to.data() + piece.offset, piece.count, MPI_BYTE, rank,
-                            tags::outputs(message.device, message.slot, shape_.depth), session_.world(),
-                            &pending_.add({What::result, index})),
-                  "MPI_Irecv");
+        session_.begin_receive(piece_at(to, shape_.largest_message, i), rank,
+                               tags::outputs(message.device, message.slot, shape_.depth),
+                               pending_.add({What::result, index}));
     }
     fault_delay("gather");
 }
@@ -275,9 +268,7 @@ bool MpiRemoteHub::all_closed() const {
 
 void MpiRemoteHub::throw_failure_of(int rank, std::uint32_t length) {
     std::string text(length, '\0');
-    check_mpi(MPI_Recv(text.data(), static_cast<int>(length), MPI_CHAR, rank, tags::failure_text, session_.world(),
-                       MPI_STATUS_IGNORE),
-              "MPI_Recv");
+    session_.receive(std::as_writable_bytes(std::span(text)), rank, tags::failure_text);
     throw RemoteFailure(rank, text);
 }
 

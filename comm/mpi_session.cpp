@@ -40,9 +40,9 @@ std::vector<int> all_gather_numbers(MPI_Comm comm, int number) {
     int size = 0;
     check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
     std::vector<int> numbers(static_cast<std::size_t>(size));
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallgather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, comm, &request), "MPI_Iallgather");
-    wait_asleep(request);
+    complete_asleep("MPI_Iallgather", [&](MPI_Request* request) {
+        return MPI_Iallgather(&number, 1, MPI_INT, numbers.data(), 1, MPI_INT, comm, request);
+    });
     return numbers;
 }
 
@@ -54,11 +54,10 @@ std::vector<std::string> all_gather_texts(MPI_Comm comm, const std::string& text
     std::vector<int> offsets(lengths.size());
     std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
     std::string all(static_cast<std::size_t>(total), '\0');
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallgatherv(text.data(), static_cast<int>(text.size()), MPI_CHAR, all.data(), lengths.data(),
-                              offsets.data(), MPI_CHAR, comm, &request),
-              "MPI_Iallgatherv");
-    wait_asleep(request);
+    complete_asleep("MPI_Iallgatherv", [&](MPI_Request* request) {
+        return MPI_Iallgatherv(text.data(), static_cast<int>(text.size()), MPI_CHAR, all.data(), lengths.data(),
+                               offsets.data(), MPI_CHAR, comm, request);
+    });
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
         texts.push_back(all.substr(static_cast<std::size_t>(offsets[i]), static_cast<std::size_t>(lengths[i])));
@@ -118,9 +117,7 @@ void MpiSession::broadcast(std::string& text) {
 }
 
 void MpiSession::broadcast_number(std::int64_t& number) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibcast(&number, 1, MPI_INT64_T, 0, world_, &request), "MPI_Ibcast");
-    wait_asleep(request);
+    broadcast_asleep(world_, raw_bytes(number));
 }
 
 std::vector<std::string> MpiSession::gather(const std::string& text) {
@@ -140,9 +137,26 @@ std::vector<int> MpiSession::all_gather(int number) {
 }
 
 void MpiSession::barrier() {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibarrier(world_, &request), "MPI_Ibarrier");
-    wait_asleep(request);
+    complete_asleep("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(world_, request); });
+}
+
+void MpiSession::send(std::span<const std::byte> bytes, int to, int tag) {
+    check_mpi(MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, world_), "MPI_Send");
+}
+
+void MpiSession::receive(std::span<std::byte> bytes, int from, int tag) {
+    check_mpi(MPI_Recv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, from, tag, world_, MPI_STATUS_IGNORE),
+              "MPI_Recv");
+}
+
+void MpiSession::begin_send(std::span<const std::byte> bytes, int to, int tag, MPI_Request& request) {
+    check_mpi(MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, world_, &request),
+              "MPI_Isend");
+}
+
+void MpiSession::begin_receive(std::span<std::byte> bytes, int from, int tag, MPI_Request& request) {
+    check_mpi(MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, from, tag, world_, &request),
+              "MPI_Irecv");
 }
 
 void MpiSession::abort(ExitCode code) {
@@ -181,11 +195,12 @@ void wait_asleep(MPI_Request& request) {
 }
 
 void broadcast_asleep(MPI_Comm comm, std::span<std::byte> bytes) {
-    for_each_piece(bytes.size(), largest_message, [&](std::size_t offset, int count) {
-        MPI_Request request = MPI_REQUEST_NULL;
-        check_mpi(MPI_Ibcast(bytes.data() + offset, count, MPI_BYTE, 0, comm, &request), "MPI_Ibcast");
-        wait_asleep(request);
-    });
+    for (std::size_t i = 0; i < piece_count(bytes.size(), largest_message); ++i) {
+        const std::span<std::byte> piece = piece_at(bytes, largest_message, i);
+        complete_asleep("MPI_Ibcast", [&](MPI_Request* request) {
+            return MPI_Ibcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, 0, comm, request);
+        });
+    }
 }
 
 }  // namespace sluice

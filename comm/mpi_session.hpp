@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/error.hpp"
@@ -52,6 +53,12 @@ public:
 
     void barrier();
 
+    // One rank's message to another. One that has only begun needs its bytes until `request` is complete.
+    void send(std::span<const std::byte> bytes, int to, int tag);
+    void receive(std::span<std::byte> bytes, int from, int tag);
+    void begin_send(std::span<const std::byte> bytes, int to, int tag, MPI_Request& request);
+    void begin_receive(std::span<std::byte> bytes, int from, int tag, MPI_Request& request);
+
     /// Ends every rank with `code`, now.
     [[noreturn]] void abort(ExitCode code);
 
@@ -67,6 +74,26 @@ private:
 /// Waits for `request`, sleeping between polls; true when it completed, false after `at_most`.
 [[nodiscard]] bool wait_asleep(MPI_Request& request, std::chrono::nanoseconds at_most);
 void wait_asleep(MPI_Request& request);
+
+/// Begins the nonblocking `call` by `begin(&request)`, and sleeps until it is complete.
+template <class Begin>
+void complete_asleep(const char* call, Begin begin) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(begin(&request), call);
+    wait_asleep(request);
+}
+
+/// A value as it is sent: all ranks run the same build.
+template <class Value>
+[[nodiscard]] std::span<const std::byte> raw_bytes(const Value& value) noexcept {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    return std::as_bytes(std::span(&value, 1));
+}
+template <class Value>
+[[nodiscard]] std::span<std::byte> raw_bytes(Value& value) noexcept {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    return std::as_writable_bytes(std::span(&value, 1));
+}
 
 /// Broadcasts `bytes` from rank 0 of `comm`, in messages of at most 64 MiB. Collective; sleeps while waiting.
 void broadcast_asleep(MPI_Comm comm, std::span<std::byte> bytes);

@@ -110,8 +110,7 @@ void MpiWorker::wait_for_the_end(Doorbell& bell, const StopRequest& stop) {
 }
 
 void MpiWorker::listen_to_root() {
-    check_mpi(MPI_Irecv(&from_root_, sizeof from_root_, MPI_BYTE, 0, tags::from_root, session_.world(), &listening_),
-              "MPI_Irecv");
+    session_.begin_receive(raw_bytes(from_root_), 0, tags::from_root, listening_);
 }
 
 bool MpiWorker::hear_root() {
@@ -230,14 +229,10 @@ void MpiWorker::send_request(std::uint32_t device, const Post& post) {
     const std::size_t pieces = piece_count(post.to.size(), shape_.largest_message);
     slot.request_messages = 2 + pieces;
     slot.head_is_there = false;
-    check_mpi(MPI_Irecv(&slot.head, sizeof slot.head, MPI_BYTE, 0, tags::grant(device, post.slot, shape_.depth),
-                        session_.world(), &pending_.add(head)),
-              "MPI_Irecv");
+    session_.begin_receive(raw_bytes(slot.head), 0, tags::grant(device, post.slot, shape_.depth), pending_.add(head));
     for (std::size_t i = 0; i < pieces; ++i) {
-        const Piece piece = piece_at(post.to.size(), shape_.largest_message, i);
-        check_mpi(MPI_Irecv(post.to.data() + piece.offset, piece.count, MPI_BYTE, 0,
-                            tags::items(device, post.slot, shape_.depth), session_.world(), &pending_.add(note)),
-                  "MPI_Irecv");
+        session_.begin_receive(piece_at(post.to, shape_.largest_message, i), 0,
+                               tags::items(device, post.slot, shape_.depth), pending_.add(note));
     }
     slot.request = {.kind = ControlMessage::Kind::request, .device = device, .slot = post.slot, .sent = Clock::now()};
     send_control(slot.request, note);
@@ -261,16 +256,13 @@ void MpiWorker::send_result(std::uint32_t device, const Post& post) {
                    .sent = Clock::now()};
     send_control(slot.result, note);
     for (std::size_t i = 0; i < pieces; ++i) {
-        const Piece piece = piece_at(post.from.size(), shape_.largest_message, i);
-        check_mpi(MPI_Isend(post.from.data() + piece.offset, piece.count, MPI_BYTE, 0,
-                            tags::outputs(device, post.slot, shape_.depth), session_.world(), &pending_.add(note)),
-                  "MPI_Isend");
+        session_.begin_send(piece_at(post.from, shape_.largest_message, i), 0,
+                            tags::outputs(device, post.slot, shape_.depth), pending_.add(note));
     }
 }
 
 void MpiWorker::send_control(ControlMessage& message, const Note& note) {
-    check_mpi(MPI_Isend(&message, sizeof message, MPI_BYTE, 0, tags::control, session_.world(), &pending_.add(note)),
-              "MPI_Isend");
+    session_.begin_send(raw_bytes(message), 0, tags::control, pending_.add(note));
 }
 
 void MpiWorker::finish(const Note& note) {
@@ -313,9 +305,9 @@ bool MpiWorker::report_failure(MpiSession& session, const std::string& text, std
                                  .count = static_cast<std::uint32_t>(text.size())};
     MPI_Request control = MPI_REQUEST_NULL;
     MPI_Request body = MPI_REQUEST_NULL;
-    check_mpi(MPI_Isend(&message, sizeof message, MPI_BYTE, 0, tags::control, session.world(), &control), "MPI_Isend");
+    session.begin_send(raw_bytes(message), 0, tags::control, control);
     check_mpi(
-        MPI_Issend(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, tags::failure_text, session.world(), &body),
+        MPI_Issend(text.data(), static_cast<int>(text.size()), MPI_BYTE, 0, tags::failure_text, session.world(), &body),
         "MPI_Issend");
     return wait_asleep(control, at_most) && wait_asleep(body, at_most);
 }

@@ -11,7 +11,7 @@ namespace {
 bool map_on_node(MpiSession& session, NodeMemory& memory) {
     const bool first = session.node_rank() == 0;
     NodeMemory::Ticket ticket = first ? memory.ticket().value_or(NodeMemory::Ticket{}) : NodeMemory::Ticket{};
-    broadcast_asleep(session.node(), std::as_writable_bytes(std::span(&ticket, 1)));
+    broadcast_asleep(session.node(), raw_bytes(ticket));
     bool mapped = ticket.file >= 0;
     if (mapped && !first) {
         std::optional<NodeMemory> found = NodeMemory::map(ticket);
@@ -20,19 +20,13 @@ bool map_on_node(MpiSession& session, NodeMemory& memory) {
     }
     int all_mapped = 0;
     const int mine = mapped ? 1 : 0;
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(&mine, &all_mapped, 1, MPI_INT, MPI_MIN, session.node(), &request), "MPI_Iallreduce");
-    wait_asleep(request);
+    complete_asleep("MPI_Iallreduce", [&](MPI_Request* request) {
+        return MPI_Iallreduce(&mine, &all_mapped, 1, MPI_INT, MPI_MIN, session.node(), request);
+    });
     if (all_mapped == 0 && !first) {
         memory = NodeMemory();
     }
     return all_mapped != 0;
-}
-
-void barrier_on_node(MpiSession& session) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibarrier(session.node(), &request), "MPI_Ibarrier");
-    wait_asleep(request);
 }
 
 /// Sends rank 0's bytes to the first rank of every node.
@@ -78,7 +72,7 @@ void pack_once_a_node(MpiSession& session, PackedWeights& weights, std::uint32_t
         memory = NodeMemory::of_process(weights.bytes());
     }
     weights.pack(std::move(memory), share, threads);
-    barrier_on_node(session);
+    complete_asleep("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(session.node(), request); });
 }
 
 }  // namespace sluice
