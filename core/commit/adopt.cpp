@@ -91,14 +91,11 @@ private:
                 note_gone(part, earlier.attempt);
                 continue;
             }
-            if (!matches_seal(from, seal->second, verify_ == ResumeVerify::all)) {
-                adopted_.damaged_parts.push_back(
-                    fmt::format("part {} of attempt {} is damaged and will be recomputed", part, earlier.attempt));
-                continue;
-            }
-            if (!take_file(from, part)) {
-                adopted_.damaged_parts.push_back(
-                    fmt::format("part {} of attempt {} cannot be read and will be recomputed", part, earlier.attempt));
+            const bool is_intact = matches_seal(from, seal->second, verify_ == ResumeVerify::all);
+            if (!is_intact || !take_file(from, part)) {
+                adopted_.damaged_parts.push_back(fmt::format("part {} of attempt {} {} and will be recomputed", part,
+                                                             earlier.attempt,
+                                                             is_intact ? "cannot be read" : "is damaged"));
                 continue;
             }
             adopted_.sealed.push_back(seal->second);
