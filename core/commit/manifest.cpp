@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <functional>
 #include <map>
+#include <numeric>
 
 #include "core/commit/attempt_journal.hpp"
 #include "core/commit/file.hpp"
@@ -21,6 +23,11 @@ std::uint64_t parse_checksum(const std::string& text) {
     std::uint64_t checksum = 0;
     std::from_chars(text.data(), text.data() + text.size(), checksum, 16);
     return checksum;
+}
+
+std::uint64_t sum_of(const std::vector<PublishedPart>& parts, std::uint64_t SealedPart::*member) {
+    return std::transform_reduce(parts.begin(), parts.end(), std::uint64_t{0}, std::plus(),
+                                 [&](const PublishedPart& part) { return part.sealed.*member; });
 }
 
 Json json_of(const PublishedPart& part) {
@@ -70,6 +77,14 @@ void compare_with_identity(const Manifest& manifest, const RunPaths& paths, Veri
     }
 }
 
+std::map<std::string, std::uint64_t> sizes_of_files(const Manifest& manifest) {
+    std::map<std::string, std::uint64_t> sizes;
+    for (const PublishedPart& part : manifest.parts) {
+        sizes[part.file] += part.sealed.bytes;
+    }
+    return sizes;
+}
+
 void verify_part(const PublishedPart& part, const File& file, Verification& verification) {
     const auto checksum = checksum_in(file, part.offset, part.sealed.bytes);
     if (!checksum) {
@@ -88,19 +103,11 @@ void verify_part(const PublishedPart& part, const File& file, Verification& veri
 }  // namespace
 
 std::uint64_t Manifest::items() const {
-    std::uint64_t items = 0;
-    for (const PublishedPart& part : parts) {
-        items += part.sealed.items;
-    }
-    return items;
+    return sum_of(parts, &SealedPart::items);
 }
 
 std::uint64_t Manifest::nonfinite() const {
-    std::uint64_t nonfinite = 0;
-    for (const PublishedPart& part : parts) {
-        nonfinite += part.sealed.nonfinite;
-    }
-    return nonfinite;
+    return sum_of(parts, &SealedPart::nonfinite);
 }
 
 std::vector<PublishedPart> lay_out(const RunPaths& paths, const std::vector<SealedPart>& parts) {
@@ -153,6 +160,25 @@ std::optional<Manifest> read_manifest(const RunPaths& paths) {
                  .hint = "remove it and run the same command again, which checks or recomputes the output"});
 }
 
+void check_published_sizes(const RunPaths& paths, const Manifest& manifest) {
+    for (const auto& [name, size] : sizes_of_files(manifest)) {
+        const std::filesystem::path path = paths.published_folder() / name;
+        const auto status = status_of(path);
+        const bool is_file = status && S_ISREG(status->st_mode);
+        if (!is_file || static_cast<std::uint64_t>(status->st_size) != size) {
+            throw Error(ExitCode::checkpoint_damaged,
+                        {.id = "E-CKP-088",
+                         .where = escaped(path.native()),
+                         .what = is_file ? fmt::format("has {} bytes, but was published with {}", status->st_size, size)
+                                         : std::string("was published, but is missing"),
+                         .hint = status ? fmt::format("restore it, or remove {} and {} to recompute it",
+                                                      quoted(path.native()), quoted(paths.manifest().native()))
+                                        : fmt::format("restore it, or remove {} to recompute it",
+                                                      quoted(paths.manifest().native()))});
+        }
+    }
+}
+
 Verification verify_output(const RunPaths& paths) {
     const std::optional<Manifest> manifest = read_manifest(paths);
     if (!manifest) {
@@ -160,15 +186,13 @@ Verification verify_output(const RunPaths& paths) {
     }
     Verification verification;
     compare_with_identity(*manifest, paths, verification);
-    std::map<std::string, std::uint64_t> sizes;
     for (const PublishedPart& part : manifest->parts) {
         const std::optional<File> file = File::open_if_there(paths.published_folder() / part.file);
-        sizes[part.file] += part.sealed.bytes;
         if (file) {
             verify_part(part, *file, verification);
         }
     }
-    for (const auto& [name, size] : sizes) {
+    for (const auto& [name, size] : sizes_of_files(*manifest)) {
         const std::optional<File> file = File::open_if_there(paths.published_folder() / name);
         if (!file) {
             verification.problems.push_back(fmt::format("{}: missing", escaped(name)));

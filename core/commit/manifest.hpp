@@ -41,6 +41,9 @@ struct Manifest {
 /// nullopt: there is none. Throws Error: checkpoint_damaged (E-CKP-088), configuration (E-CKP-089, another version).
 [[nodiscard]] std::optional<Manifest> read_manifest(const RunPaths& paths);
 
+/// Throws Error (checkpoint_damaged, E-CKP-088) when a published file is missing or has another size.
+void check_published_sizes(const RunPaths& paths, const Manifest& manifest);
+
 struct Verification {
     std::uint64_t parts = 0;
     std::uint64_t bytes = 0;  ///< That were read.

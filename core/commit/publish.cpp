@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <optional>
 
 #include "core/commit/attempt_journal.hpp"
@@ -128,27 +127,22 @@ std::vector<SealedPart> place_parts(const std::filesystem::path& from, const std
 std::vector<SealedPart> place_all(const AttemptFolder& attempt, const PartPlan& plan,
                                   const std::vector<SealedPart>& sealed) {
     const RunPaths& paths = attempt.paths();
-    if (paths.layout == OutputLayout::file) {
-        std::vector<SealedPart> published = place_parts(assemble(attempt, sealed), paths.output, attempt, plan, sealed);
-        sync_folder(paths.published_folder());
-        return published;
-    }
     std::vector<SealedPart> published;
-    for (const SealedPart& part : sealed) {
-        const std::filesystem::path target = paths.published_folder() / paths.published_name(part.part);
-        published.push_back(place_parts(part_file(attempt.folder(), part.part), target, attempt, plan, {part}).front());
-    }
-    sync_folder(paths.published_folder());  // once, whatever the number of parts
-    return published;
-}
-
-std::vector<SealedPart> place_or_give_up(const AttemptFolder& attempt, const PartPlan& plan,
-                                         const std::vector<SealedPart>& sealed) {
     try {
-        return place_all(attempt, plan, sealed);
+        if (paths.layout == OutputLayout::file) {
+            published = place_parts(assemble(attempt, sealed), paths.output, attempt, plan, sealed);
+        } else {
+            for (const SealedPart& part : sealed) {
+                const std::filesystem::path target = paths.published_folder() / paths.published_name(part.part);
+                published.push_back(
+                    place_parts(part_file(attempt.folder(), part.part), target, attempt, plan, {part}).front());
+            }
+        }
     } catch (const UnreadableFile& error) {
         give_up(error, attempt, sealed);
     }
+    sync_folder(paths.published_folder());  // once, whatever the number of parts
+    return published;
 }
 
 }  // namespace
@@ -163,7 +157,7 @@ Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunId
     Manifest mine{.fingerprint = fingerprint(identity),
                   .attempt = attempt.number(),
                   .owner = attempt.owner().id,
-                  .parts = lay_out(paths, place_or_give_up(attempt, plan, sealed)),
+                  .parts = lay_out(paths, place_all(attempt, plan, sealed)),
                   .failed_items = failed_items,
                   .provenance = provenance};
     expects(mine.items() == plan.grid().items(), "a manifest has every item once");
@@ -176,29 +170,6 @@ Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunId
     expects(theirs.fingerprint == mine.fingerprint && theirs.parts == mine.parts,
             "two attempts on the same run publish the same files");
     return theirs;
-}
-
-void check_published_sizes(const RunPaths& paths, const Manifest& manifest) {
-    std::map<std::string, std::uint64_t> sizes;
-    for (const PublishedPart& part : manifest.parts) {
-        sizes[part.file] += part.sealed.bytes;
-    }
-    for (const auto& [name, size] : sizes) {
-        const std::filesystem::path path = paths.published_folder() / name;
-        const auto status = status_of(path);
-        const bool is_file = status && S_ISREG(status->st_mode);
-        if (!is_file || static_cast<std::uint64_t>(status->st_size) != size) {
-            throw Error(ExitCode::checkpoint_damaged,
-                        {.id = "E-CKP-088",
-                         .where = escaped(path.native()),
-                         .what = is_file ? fmt::format("has {} bytes, but was published with {}", status->st_size, size)
-                                         : std::string("was published, but is missing"),
-                         .hint = status ? fmt::format("restore it, or remove {} and {} to recompute it",
-                                                      quoted(path.native()), quoted(paths.manifest().native()))
-                                        : fmt::format("restore it, or remove {} to recompute it",
-                                                      quoted(paths.manifest().native()))});
-        }
-    }
 }
 
 }  // namespace sluice

@@ -20,7 +20,4 @@ Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunId
                  const std::vector<SealedPart>& sealed, const std::vector<std::uint64_t>& failed_items,
                  const std::vector<std::pair<std::string, std::string>>& provenance);
 
-/// Throws Error (checkpoint_damaged, E-CKP-088) when a published file is missing or has another size.
-void check_published_sizes(const RunPaths& paths, const Manifest& manifest);
-
 }  // namespace sluice
