@@ -1,5 +1,7 @@
 #include "comm/mpi_session.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -7,15 +9,17 @@
 #include <numeric>
 #include <optional>
 #include <string_view>
-#include <thread>
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
-#include "comm/parent_watch.hpp"
 #include "core/machine/launch.hpp"
+#include "core/standard_error.hpp"
+#include "core/sync/stopped_before.hpp"
 
 namespace sluice {
 namespace {
+
+constexpr std::chrono::milliseconds between_looks_at_parent{200};
 
 /// Replaces defaults of Open MPI, but not what the user has set.
 void set_defaults_of_open_mpi(const Launch& launch) {
@@ -78,6 +82,20 @@ void check_mpi(int status, const char* call) {
                      .what = escaped(std::string_view(text.data(), static_cast<std::size_t>(length))),
                      .hint = "see the launcher's own messages above"});
     }
+}
+
+std::jthread watch_parent() {
+    return std::jthread([parent = ::getppid()](const std::stop_token& stop) {
+        while (!stopped_before(stop, Clock::now() + between_looks_at_parent)) {
+            if (::getppid() != parent) {
+                say(ErrorText{.id = "E-MPI-145",
+                              .where = "MPI_Init_thread",
+                              .what = "the launcher ended before its ranks had found each other",
+                              .hint = "run the same command again"});
+                ::_exit(static_cast<int>(ExitCode::communication));
+            }
+        }
+    });
 }
 
 MpiSession::MpiSession() {

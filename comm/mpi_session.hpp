@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -19,6 +20,10 @@ void check_mpi(int status, const char* call);
 
 /// The MPI library's description of itself in one line: "Open MPI v4.1.4, package: …". Needs no session.
 [[nodiscard]] std::string mpi_library();
+
+/// A thread that ends this process, with E-MPI-145 and exit code 76, when the parent process ends. For MPI_Init, where
+/// Open MPI 4.1 waits forever for a killed launcher; later it notices by itself.
+[[nodiscard]] std::jthread watch_parent();
 
 /// MPI from init to finalize, for the constructing thread only (funneled). Collective calls sleep while they wait: an
 /// early rank uses no core.

@@ -1,4 +1,4 @@
-#include "comm/parent_watch.hpp"
+#include "comm/mpi_session.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
