@@ -17,6 +17,7 @@
 #include "core/chunk.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/function_ref.hpp"
 #include "core/model.hpp"
 #include "core/trace/thread_usage.hpp"
 
@@ -257,5 +258,8 @@ struct RankTrace {
     std::vector<ThreadUsage> usage{};  ///< Of threads that have ended.
     std::vector<std::string> gpus{};   ///< Models of the devices if these are GPUs.
 };
+
+/// Puts `time(t)` in place of each time t of a rank's trace; what did not happen stays so. `time` never decreases.
+void retime(RankTrace& trace, FunctionRef<Instant(Instant)> time);
 
 }  // namespace sluice

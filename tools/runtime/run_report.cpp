@@ -14,7 +14,6 @@
 #include "core/commit/run_paths.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
-#include "core/trace/retime.hpp"
 #include "scheduler/verdict.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_attempts.hpp"

@@ -1,4 +1,4 @@
-#include "core/trace/retime.hpp"
+#include "core/trace/trace.hpp"
 
 #include <gtest/gtest.h>
 
