@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "comm/clock_bounds.hpp"
-#include "comm/comm_trace.hpp"
 #include "comm/mpi_session.hpp"
 #include "comm/pending_messages.hpp"
 #include "comm/root_heartbeat.hpp"
