@@ -23,6 +23,7 @@
 #include "core/error.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/paths.hpp"
+#include "core/split.hpp"
 
 namespace sluice {
 namespace {
@@ -186,8 +187,7 @@ std::vector<int> peers_to_probe(int ranks, std::chrono::nanoseconds run) {
 MpiTransport transport_of_maps(std::string_view maps) {
     MpiTransport transport;
     while (!maps.empty()) {
-        const std::string_view line = maps.substr(0, maps.find('\n'));
-        maps.remove_prefix(std::min(line.size() + 1, maps.size()));
+        const std::string_view line = take_until(maps, '\n');
         if (const std::string layer = component(line, "pml"); !layer.empty()) {
             transport.layer = layer;
         }

@@ -13,6 +13,7 @@
 #include "core/commit/journal.hpp"
 #include "core/commit/owner.hpp"
 #include "core/parse_number.hpp"
+#include "core/split.hpp"
 
 namespace sluice {
 namespace {
@@ -25,33 +26,20 @@ constexpr std::string_view lost_prefix = "lost.";
 constexpr std::string_view crash_prefix = "crash.";
 constexpr std::size_t most_history_bytes = std::size_t{1} << 24;
 
-/// Word by word; what is no such line is nobody's.
-class Words {
-public:
-    explicit Words(std::string_view line) : rest_(line) {}
+/// Takes the next word of a line; what is no such number is nobody's.
+std::optional<std::uint64_t> take_number(std::string_view& line) {
+    return parse_number<std::uint64_t>(take_until(line, ' '));
+}
 
-    std::string_view next() {
-        const std::string_view word = rest_.substr(0, rest_.find(' '));
-        rest_.remove_prefix(std::min(rest_.size(), word.size() + 1));
-        return word;
-    }
-    std::optional<std::uint64_t> number() { return parse_number<std::uint64_t>(next()); }
-    [[nodiscard]] std::string_view rest() const { return rest_; }
-
-private:
-    std::string_view rest_;
-};
-
-/// The whole lines of a file; a line without its end was cut by a death.
+/// The whole lines of a file, their first words apart; a line without its end was cut by a death.
 template <class Visit>
 void for_each_line(const std::filesystem::path& path, Visit visit) {
     const std::optional<std::string> text = read_text(path, most_history_bytes);
     std::string_view rest = text ? std::string_view(*text) : std::string_view();
-    for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
-        Words words(rest.substr(0, end));
-        const std::string_view word = words.next();
-        visit(word, words);
-        rest.remove_prefix(end + 1);
+    while (rest.find('\n') != std::string_view::npos) {
+        std::string_view line = take_until(rest, '\n');
+        const std::string_view word = take_until(line, ' ');
+        visit(word, line);
     }
 }
 
@@ -66,10 +54,10 @@ std::optional<Attempt::Time> time_of(const std::filesystem::path& file) {
 
 /// "ranks 4 devices 8".
 void read_begin(const std::filesystem::path& folder, Attempt& attempt) {
-    for_each_line(folder / begin_name, [&](std::string_view word, Words& words) {
-        const auto ranks = parse_number<std::uint32_t>(words.next());
-        const std::string_view next_word = words.next();
-        const auto devices = parse_number<std::uint32_t>(words.next());
+    for_each_line(folder / begin_name, [&](std::string_view word, std::string_view line) {
+        const auto ranks = parse_number<std::uint32_t>(take_until(line, ' '));
+        const std::string_view next_word = take_until(line, ' ');
+        const auto devices = parse_number<std::uint32_t>(take_until(line, ' '));
         if (word == "ranks" && ranks && next_word == "devices" && devices) {
             attempt.ranks = ranks;
             attempt.devices = devices;
@@ -87,10 +75,10 @@ void add_cause(std::string& causes, std::string_view cause) {
 }
 
 void read_lost_rank(const std::filesystem::path& file, std::string& causes, std::set<std::uint64_t>& chunks) {
-    for_each_line(file, [&](std::string_view word, Words& words) {
+    for_each_line(file, [&](std::string_view word, std::string_view line) {
         if (word == "cause") {
-            add_cause(causes, words.rest());
-        } else if (const auto chunk = word == "chunk" ? words.number() : std::nullopt) {
+            add_cause(causes, line);
+        } else if (const auto chunk = word == "chunk" ? take_number(line) : std::nullopt) {
             chunks.insert(*chunk);
         }
     });
@@ -99,11 +87,11 @@ void read_lost_rank(const std::filesystem::path& file, std::string& causes, std:
 /// nullopt: nothing was said.
 std::optional<std::uint64_t> read_end(const std::filesystem::path& attempt, std::string& causes) {
     std::optional<std::uint64_t> code;
-    for_each_line(attempt / end_name, [&](std::string_view word, Words& words) {
+    for_each_line(attempt / end_name, [&](std::string_view word, std::string_view line) {
         if (word == "code") {
-            code = words.number();
+            code = take_number(line);
         } else if (word == "text") {
-            add_cause(causes, words.rest());
+            add_cause(causes, line);
         }
     });
     return code;
@@ -112,9 +100,9 @@ std::optional<std::uint64_t> read_end(const std::filesystem::path& attempt, std:
 /// Returns whether the last one was not said to be over.
 bool read_lone_ranges(const std::filesystem::path& attempt, std::vector<ItemRange>& ranges) {
     bool open = false;
-    for_each_line(attempt / lone_ranges_name, [&](std::string_view word, Words& words) {
-        const auto first = words.number();
-        const auto count = words.number();
+    for_each_line(attempt / lone_ranges_name, [&](std::string_view word, std::string_view line) {
+        const auto first = take_number(line);
+        const auto count = take_number(line);
         if (word == "begin" && first && count) {
             ranges.push_back({.first = *first, .count = static_cast<std::uint32_t>(*count)});
         }

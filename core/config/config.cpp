@@ -12,6 +12,7 @@
 #include "core/config/text.hpp"
 #include "core/config/value.hpp"
 #include "core/error.hpp"
+#include "core/split.hpp"
 #include "core/utf8.hpp"
 #include "core/wording.hpp"
 
@@ -253,17 +254,11 @@ JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const 
 
 Override parse_override(std::string_view text) {
     const std::size_t equals = text.find('=');
-    const auto trim = [](std::string_view part) {
-        const std::size_t first = part.find_first_not_of(' ');
-        return first == std::string_view::npos
-                   ? std::string()
-                   : std::string(part.substr(first, part.find_last_not_of(' ') + 1 - first));
-    };
-    if (equals == std::string_view::npos || trim(text.substr(0, equals)).empty()) {
+    if (equals == std::string_view::npos || trimmed(text.substr(0, equals)).empty()) {
         throw Error(ExitCode::usage, {"E-USE-098", "--set " + escaped(text), "expected KEY=VALUE",
                                       "write it as in --set pipeline.depth=4"});
     }
-    return {trim(text.substr(0, equals)), trim(text.substr(equals + 1))};
+    return {std::string(trimmed(text.substr(0, equals))), std::string(trimmed(text.substr(equals + 1)))};
 }
 
 JobConfig read_job(const std::filesystem::path& file, std::span<const Override> overrides,

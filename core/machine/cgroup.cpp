@@ -8,16 +8,10 @@
 #include <sstream>
 
 #include "core/paths.hpp"
+#include "core/split.hpp"
 
 namespace sluice {
 namespace {
-
-/// Takes the text before the next `end` away from `text`, and `end`.
-std::string_view take_until(std::string_view& text, char end) {
-    const std::string_view part = text.substr(0, text.find(end));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    return part;
-}
 
 bool lists(std::string_view controllers, std::string_view controller) {
     while (!controllers.empty()) {

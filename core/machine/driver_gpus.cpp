@@ -10,27 +10,22 @@
 
 #include "core/machine/topology.hpp"
 #include "core/paths.hpp"
+#include "core/split.hpp"
 
 namespace sluice {
 namespace {
 
 using Fields = std::map<std::string, std::string>;
 
-std::string without_blanks(std::string_view text) {
-    constexpr std::string_view blanks = " \t";
-    text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-    return std::string(text.substr(0, text.find_last_not_of(blanks) + 1));
-}
-
 /// Lines such as "GPU UUID: \t GPU-…".
 Fields read_fields(const std::filesystem::path& file) {
+    constexpr std::string_view blanks = " \t";
     Fields fields;
     std::ifstream stream(file);
     for (std::string line; std::getline(stream, line);) {
-        if (const std::size_t colon = line.find(':'); colon != std::string::npos) {
-            fields[without_blanks(std::string_view(line).substr(0, colon))] =
-                without_blanks(std::string_view(line).substr(colon + 1));
-        }
+        std::string_view value = line;
+        const std::string_view name = take_until(value, ':');
+        fields[std::string(trimmed(name, blanks))] = trimmed(value, blanks);
     }
     return fields;
 }

@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "core/split.hpp"
 
 namespace sluice {
 namespace {
@@ -69,11 +70,6 @@ Named named_by(const Topology& topology, std::string_view entry) {
                                            : by_index(topology, entry);
 }
 
-std::string_view trimmed(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    return text.substr(0, text.find_last_not_of(' ') + 1);
-}
-
 }  // namespace
 
 std::vector<VisibleGpu> visible_gpus(std::span<const CudaGpu> gpus) {
@@ -95,8 +91,7 @@ VisibleGpus visible_gpus(const Topology& topology, const std::optional<std::stri
     };
     std::string_view list = *cuda_visible_devices;
     while (!trimmed(list).empty()) {
-        const std::string_view entry = trimmed(list.substr(0, list.find(',')));
-        list.remove_prefix(std::min(list.find(','), list.size() - 1) + 1);
+        const std::string_view entry = trimmed(take_until(list, ','));
         const Named named = named_by(topology, entry);
         if (!named.gpu) {
             if (entry != "-1") {  // the usual way to end the list on purpose
