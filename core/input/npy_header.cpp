@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "core/error.hpp"
 #include "core/input/number_type.hpp"
@@ -138,14 +140,11 @@ private:
     std::uint64_t read_number() {
         skip_space();
         std::uint64_t value = 0;
-        std::size_t digits = 0;
-        for (; digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9'; ++digits) {
-            const auto digit = static_cast<std::uint64_t>(rest_[digits] - '0');
-            if (__builtin_mul_overflow(value, std::uint64_t{10}, &value) ||
-                __builtin_add_overflow(value, digit, &value)) {
-                refuse("a dimension beyond 2^64");
-            }
+        const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+        if (error == std::errc::result_out_of_range) {
+            refuse("a dimension beyond 2^64");
         }
+        const auto digits = static_cast<std::size_t>(end - rest_.data());
         if (digits == 0 || (digits > 1 && rest_.front() == '0')) {
             refuse("a dimension is not a number");
         }
