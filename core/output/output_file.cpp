@@ -18,7 +18,6 @@ namespace sluice {
 namespace {
 
 constexpr mode_t file_mode = 0666;         // less the umask, as every tool that makes results
-constexpr int most_name_attempts = 16;     // of 64 random bits each
 constexpr std::size_t suffix_length = 22;  // ".", ".tmp-" and 16 hexadecimal digits
 
 std::uint64_t random_bits() {
@@ -106,17 +105,12 @@ void OutputFile::check_target() const {
 
 void OutputFile::create_temporary() {
     const std::string stem = name_.substr(0, NAME_MAX - suffix_length);
-    for (int attempt = 0; attempt < most_name_attempts; ++attempt) {
-        std::string candidate = fmt::format(".{}.tmp-{:016x}", stem, random_bits());
-        constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-        file_ = Descriptor(::openat(folder_.number(), candidate.c_str(), flags, file_mode));
-        if (file_.number() >= 0) {
-            temporary_ = std::move(candidate);
-            return;
-        }
-        if (errno != EEXIST) {
-            break;
-        }
+    std::string candidate = fmt::format(".{}.tmp-{:016x}", stem, random_bits());  // of 2^64 names, none is met twice
+    constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    file_ = Descriptor(::openat(folder_.number(), candidate.c_str(), flags, file_mode));
+    if (file_.number() >= 0) {
+        temporary_ = std::move(candidate);
+        return;
     }
     const int error = errno;
     refuse_at_limit(where_, "create it", error);
