@@ -15,13 +15,10 @@ public:
 
     [[nodiscard]] bool has(const char* name) const { return environment_(name).has_value(); }
 
-    [[nodiscard]] std::optional<std::uint32_t> number(const char* name) const {
-        return parse_number<std::uint32_t>(environment_(name).value_or(""));
-    }
+    [[nodiscard]] std::string text(const char* name) const { return environment_(name).value_or(""); }
 
-    void set_tasks(Launch& launch, const char* name) const {
-        launch.tasks = number(name).value_or(1);
-        launch.evidence = fmt::format("{}={}", name, escaped(environment_(name).value_or("")));
+    [[nodiscard]] std::optional<std::uint32_t> number(const char* name) const {
+        return parse_number<std::uint32_t>(text(name));
     }
 
 private:
@@ -30,26 +27,25 @@ private:
 
 /// Processes that mpirun starts have the variables of the step around mpirun, if there is one: its own count.
 void read_launcher(Launch& launch, const Reader& reader) {
-    if (reader.number("OMPI_COMM_WORLD_SIZE")) {
-        launch.launcher = Launcher::mpirun;
-        reader.set_tasks(launch, "OMPI_COMM_WORLD_SIZE");
-        launch.number = reader.number("OMPI_COMM_WORLD_RANK").value_or(0);
-        launch.on_one_node = reader.number("OMPI_COMM_WORLD_LOCAL_SIZE") == launch.tasks;
+    const auto started_by = [&](Launcher launcher, const char* tasks, std::optional<std::uint32_t> number,
+                                bool on_one_node) {
+        launch.launcher = launcher;
+        launch.tasks = reader.number(tasks).value_or(1);
+        launch.evidence = fmt::format("{}={}", tasks, escaped(reader.text(tasks)));
+        launch.number = number.value_or(0);
+        launch.on_one_node = on_one_node;
+    };
+    const auto slurm_number = reader.number("SLURM_PROCID");
+    if (const auto tasks = reader.number("OMPI_COMM_WORLD_SIZE")) {
+        started_by(Launcher::mpirun, "OMPI_COMM_WORLD_SIZE", reader.number("OMPI_COMM_WORLD_RANK"),
+                   reader.number("OMPI_COMM_WORLD_LOCAL_SIZE") == tasks);
     } else if (reader.number("SLURM_STEP_NUM_TASKS")) {
-        launch.launcher = Launcher::srun;
-        reader.set_tasks(launch, "SLURM_STEP_NUM_TASKS");
-        launch.number = reader.number("SLURM_PROCID").value_or(0);
-        launch.on_one_node = reader.number("SLURM_STEP_NUM_NODES") == 1;
-    } else if (reader.number("SLURM_PROCID").value_or(0) > 0) {  // a batch script is number 0
-        launch.launcher = Launcher::srun;
-        reader.set_tasks(launch, "SLURM_NTASKS");
-        launch.number = reader.number("SLURM_PROCID").value_or(0);
-        launch.on_one_node = reader.number("SLURM_NNODES") == 1;
+        started_by(Launcher::srun, "SLURM_STEP_NUM_TASKS", slurm_number, reader.number("SLURM_STEP_NUM_NODES") == 1);
+    } else if (slurm_number > 0U) {  // a batch script is number 0
+        started_by(Launcher::srun, "SLURM_NTASKS", slurm_number, reader.number("SLURM_NNODES") == 1);
     } else if (launch.has_manager) {
-        launch.launcher = Launcher::manager;
-        reader.set_tasks(launch, "PMI_SIZE");
-        launch.number = reader.number("PMIX_RANK").value_or(reader.number("PMI_RANK").value_or(0));
-        launch.on_one_node = false;
+        const auto number = reader.number("PMIX_RANK");
+        started_by(Launcher::manager, "PMI_SIZE", number ? number : reader.number("PMI_RANK"), false);
     }
 }
 
