@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -74,7 +75,6 @@ public:
     bool string(string_t& value) override {
         if (place_ == Place::dtype) {
             header_.tensors.back().dtype = value;
-            has_dtype_ = true;
             place_ = Place::tensor;
         } else if (place_ == Place::metadata_value) {
             *metadata_value_ = value;
@@ -119,7 +119,8 @@ public:
                 refuse("E-MOD-040", fmt::format("tensor {} appears twice in the header", sluice::quoted(value)));
             }
             header_.tensors.push_back({.name = value, .dtype = {}, .shape = {}, .begin = 0, .end = 0});
-            has_dtype_ = has_shape_ = has_offsets_ = false;
+            fields_seen_.clear();
+            offsets_.clear();
             place_ = Place::tensor;
         } else if (place_ == Place::metadata) {
             if (depth_ != 2) {
@@ -162,14 +163,11 @@ public:
     bool end_array() override {
         --depth_;
         in_array_ = false;
-        if (place_ == Place::shape) {
-            has_shape_ = true;
-        } else {
+        if (place_ == Place::offsets) {
             if (offsets_.size() != 2) {
                 refuse("E-MOD-044",
                        fmt::format("{}: data_offsets has {} numbers, expected two", spot(), offsets_.size()));
             }
-            has_offsets_ = true;
             header_.tensors.back().begin = offsets_[0];
             header_.tensors.back().end = offsets_[1];
         }
@@ -185,6 +183,14 @@ public:
 
 private:
     enum class Place { start, top, tensor, dtype, shape, offsets, metadata, metadata_value, end };
+
+    /// A tensor has each of them once.
+    struct Field {
+        std::string_view name;
+        Place place;
+    };
+    static constexpr std::array<Field, 3> fields{
+        {{"dtype", Place::dtype}, {"shape", Place::shape}, {"data_offsets", Place::offsets}}};
 
     [[noreturn]] void refuse(const char* id, std::string what) const { sluice::refuse(id, where_, std::move(what)); }
 
@@ -214,27 +220,21 @@ private:
     }
 
     void start_field(const std::string& field) {
-        const bool again = (field == "dtype" && has_dtype_) || (field == "shape" && has_shape_) ||
-                           (field == "data_offsets" && has_offsets_);
-        if (again) {
-            refuse("E-MOD-040", fmt::format("{}: {} appears twice", spot(), sluice::quoted(field)));
-        }
-        if (field == "dtype") {
-            place_ = Place::dtype;
-        } else if (field == "shape") {
-            place_ = Place::shape;
-        } else if (field == "data_offsets") {
-            place_ = Place::offsets;
-            offsets_.clear();
-        } else {
+        const auto* const known = std::ranges::find(fields, field, &Field::name);
+        if (known == fields.end()) {
             refuse("E-MOD-039", fmt::format("{}: unknown key {}", spot(), sluice::quoted(field)));
         }
+        if (!fields_seen_.insert(known->place).second) {
+            refuse("E-MOD-040", fmt::format("{}: {} appears twice", spot(), sluice::quoted(field)));
+        }
+        place_ = known->place;
     }
 
     void finish_tensor() {
-        if (!has_dtype_ || !has_shape_ || !has_offsets_) {
-            const char* missing = !has_dtype_ ? "dtype" : !has_shape_ ? "shape" : "data_offsets";
-            refuse("E-MOD-039", fmt::format("{}: '{}' is missing", spot(), missing));
+        for (const Field& field : fields) {
+            if (!fields_seen_.contains(field.place)) {
+                refuse("E-MOD-039", fmt::format("{}: '{}' is missing", spot(), field.name));
+            }
         }
     }
 
@@ -243,18 +243,15 @@ private:
     std::size_t depth_ = 0;
     bool in_array_ = false;
     bool metadata_seen_ = false;
-    bool has_dtype_ = false;
-    bool has_shape_ = false;
+    std::set<Place> fields_seen_;  // of the last tensor
     std::vector<std::uint64_t> offsets_;
-    bool has_offsets_ = false;
     std::unordered_set<std::string> names_;
     std::string* metadata_value_ = nullptr;  // whose key was read last
     SafetensorsHeader header_;
 };
 
 std::uint64_t bits_of(const SafetensorsEntry& entry, const std::string& where) {
-    const auto* type = std::find_if(element_types.begin(), element_types.end(),
-                                    [&](const ElementType& candidate) { return candidate.name == entry.dtype; });
+    const auto* const type = std::ranges::find(element_types, entry.dtype, &ElementType::name);
     if (type == element_types.end()) {
         refuse("E-MOD-041", where,
                fmt::format("tensor {}: unknown dtype {}", sluice::quoted(entry.name), sluice::quoted(entry.dtype)));
@@ -309,9 +306,7 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
     for (const SafetensorsEntry& entry : entries) {
         check_entry(entry, data_bytes, where);
     }
-    std::sort(entries.begin(), entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
-        return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
-    });
+    std::ranges::sort(entries, {}, [](const SafetensorsEntry& entry) { return std::pair(entry.begin, entry.end); });
     std::uint64_t expected = 0;
     for (const SafetensorsEntry& entry : entries) {
         if (entry.begin != expected) {

@@ -74,9 +74,7 @@ void check_wanted(const SafetensorsEntry& entry, const TensorSpec& spec, const s
 void check_no_extra(std::span<const SafetensorsEntry> entries, std::span<const TensorSpec> wanted,
                     const std::string& where) {
     for (const SafetensorsEntry& entry : entries) {
-        const bool known =
-            std::any_of(wanted.begin(), wanted.end(), [&](const TensorSpec& spec) { return spec.name == entry.name; });
-        if (!known) {
+        if (std::ranges::find(wanted, entry.name, &TensorSpec::name) == wanted.end()) {
             refuse("E-MOD-047", where, fmt::format("tensor {} is not one of this model's", sluice::quoted(entry.name)),
                    "check that the weights belong to this app");
         }
@@ -108,15 +106,12 @@ TensorReader::TensorReader(const std::filesystem::path& path) : file_(path) {
         return;
     }
     file_.refuse_known_others();
+    is_headerless_ = false;
     header_ = read_header(file_);
     data_start_ = length_bytes + header_length(file_);
-    for (const SafetensorsEntry& entry : header_->tensors) {
+    for (const SafetensorsEntry& entry : header_.tensors) {
         by_name_.emplace(entry.name, &entry);
     }
-}
-
-std::span<const SafetensorsEntry> TensorReader::tensors() const noexcept {
-    return header_ ? std::span<const SafetensorsEntry>(header_->tensors) : std::span<const SafetensorsEntry>();
 }
 
 const SafetensorsEntry* TensorReader::find(std::string_view name) const noexcept {
@@ -125,11 +120,8 @@ const SafetensorsEntry* TensorReader::find(std::string_view name) const noexcept
 }
 
 const std::string* TensorReader::metadata(std::string_view key) const noexcept {
-    if (!header_) {
-        return nullptr;
-    }
-    const auto found = header_->metadata.find(key);
-    return found == header_->metadata.end() ? nullptr : &found->second;
+    const auto found = header_.metadata.find(key);
+    return found == header_.metadata.end() ? nullptr : &found->second;
 }
 
 void TensorReader::read(std::span<const TensorSpec> wanted, std::span<float> to) const {

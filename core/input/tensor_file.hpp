@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,13 +29,13 @@ public:
     /// Validates everything before it trusts anything: docs/errors.md, E-MOD-*. Throws Error (no_input, bad_data).
     explicit TensorReader(const std::filesystem::path& path);
 
-    [[nodiscard]] bool is_headerless() const noexcept { return !header_.has_value(); }
+    [[nodiscard]] bool is_headerless() const noexcept { return is_headerless_; }
 
     /// For messages.
     [[nodiscard]] const std::string& where() const noexcept { return file_.where(); }
 
     /// In the order of their data; none of a headerless file.
-    [[nodiscard]] std::span<const SafetensorsEntry> tensors() const noexcept;
+    [[nodiscard]] std::span<const SafetensorsEntry> tensors() const noexcept { return header_.tensors; }
 
     /// Null: there is none of that name.
     [[nodiscard]] const SafetensorsEntry* find(std::string_view name) const noexcept;
@@ -65,7 +64,8 @@ private:
     void check_size(std::span<const TensorSpec> wanted) const;
 
     WeightsFile file_;
-    std::optional<SafetensorsHeader> header_;
+    bool is_headerless_ = true;
+    SafetensorsHeader header_;
     std::unordered_map<std::string_view, const SafetensorsEntry*> by_name_;
     std::uint64_t data_start_ = 0;
 };
