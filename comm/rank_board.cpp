@@ -90,7 +90,6 @@ RankBoard::RankBoard() {
     expects(memory_ != nullptr, "RankBoard: out of memory");
     shared_ = ::new (memory_) Shared;
     entries_ = ::new (static_cast<std::byte*>(memory_) + sizeof(Shared)) RankEntry[1];
-    announced_ = &shared_->announced;
     mine().pid.store(getpid());
 }
 
@@ -113,7 +112,6 @@ RankBoard::RankBoard(MpiSession& session)
     session.barrier();
     shared_ = std::launder(static_cast<Shared*>(base));
     entries_ = std::launder(reinterpret_cast<RankEntry*>(entries));
-    announced_ = &shared_->announced;
     mine().rank.store(session.rank());
     mine().pid.store(getpid());
 }

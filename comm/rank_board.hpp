@@ -92,7 +92,7 @@ public:
     [[nodiscard]] const RankEntry* living_root() const noexcept;
 
     /// True for exactly one caller on the node, which prints the message.
-    [[nodiscard]] bool claim_message() noexcept { return announced_->exchange(1) == 0; }
+    [[nodiscard]] bool claim_message() noexcept { return shared_->announced.exchange(1) == 0; }
 
     /// The entry of rank 0 if it was on this node, has ended the job, and its process is gone.
     [[nodiscard]] const RankEntry* ended_root() const noexcept;
@@ -128,7 +128,6 @@ private:
     void* memory_ = nullptr;  // Shared, then one RankEntry per rank of the node
     MPI_Win window_ = MPI_WIN_NULL;
     Shared* shared_ = nullptr;
-    std::atomic<std::uint32_t>* announced_ = nullptr;
     RankEntry* entries_ = nullptr;
     std::size_t count_ = 1;
     std::size_t mine_ = 0;
