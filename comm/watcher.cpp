@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <string_view>
@@ -23,7 +24,7 @@ namespace {
 constexpr long look_every_ns = 200'000'000;
 /// A launcher that ends the job because of a dead rank signals first, without a reason: how long to look for that rank.
 constexpr int looks_after_signal = 4;
-constexpr long look_after_signal_ns = 50'000'000;
+constexpr std::chrono::milliseconds look_after_signal{50};
 
 /// A launcher and a resource manager may both pass on the same stop request.
 constexpr std::chrono::seconds same_stop{1};
@@ -178,8 +179,7 @@ void Watcher::watch() {
                 end_after_death_of(*dead);
             }
             if (i + 1 < looks) {
-                const std::timespec moment{.tv_sec = 0, .tv_nsec = look_after_signal_ns};
-                nanosleep(&moment, nullptr);
+                std::this_thread::sleep_for(look_after_signal);
             }
         }
         // Under srun the other ranks live on for Slurm's KillWait time.
@@ -296,8 +296,7 @@ void Watcher::let_root_go_first() const {
         if (root == nullptr || root == &board_.mine()) {
             return;
         }
-        const std::timespec moment{.tv_sec = 0, .tv_nsec = look_after_signal_ns};
-        nanosleep(&moment, nullptr);
+        std::this_thread::sleep_for(look_after_signal);
     }
 }
 
