@@ -121,15 +121,11 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
     stuck_since_ = stuck == nullptr ? nanoseconds(0) : stuck_since_ + elapsed;
     stuck_ = stuck == nullptr ? std::nullopt : std::optional<std::size_t>(stuck - still_.data());
     update_board(elapsed);
-    std::optional<Hang> hang;
-    if (watches) {
-        hang = find_hang_of_node();
-    }
-    if (watches && !hang) {
-        hang = find_silent_root();
-    }
-    for (const auto find : {&HangWatch::find_own_hang, &HangWatch::find_silent_rank, &HangWatch::find_standstill}) {
-        if (serves && !hang) {
+    std::optional<Hang> hang = watches ? find_hang_of_node() : std::nullopt;
+    for (const auto& [may_look, find] :
+         {std::pair(watches, &HangWatch::find_silent_root), std::pair(serves, &HangWatch::find_own_hang),
+          std::pair(serves, &HangWatch::find_silent_rank), std::pair(serves, &HangWatch::find_standstill)}) {
+        if (may_look && !hang) {
             hang = (this->*find)();
         }
     }
