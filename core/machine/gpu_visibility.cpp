@@ -1,11 +1,15 @@
 #include "core/machine/gpu_visibility.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "core/paths.hpp"
 #include "core/split.hpp"
 
 namespace sluice {
@@ -70,6 +74,40 @@ Named named_by(const Topology& topology, std::string_view entry) {
                                            : by_index(topology, entry);
 }
 
+using Fields = std::map<std::string, std::string>;
+
+/// Lines such as "GPU UUID: \t GPU-…".
+Fields read_fields(const std::filesystem::path& file) {
+    constexpr std::string_view blanks = " \t";
+    Fields fields;
+    std::ifstream stream(file);
+    for (std::string line; std::getline(stream, line);) {
+        std::string_view value = line;
+        const std::string_view name = take_until(value, ':');
+        fields[std::string(trimmed(name, blanks))] = trimmed(value, blanks);
+    }
+    return fields;
+}
+
+/// A GPU that has not been initialised since the module was loaded has question marks in place of digits.
+bool is_uuid(std::string_view text) {
+    constexpr std::size_t length = std::string_view("GPU-00000000-0000-0000-0000-000000000000").size();
+    return text.starts_with("GPU-") && text.size() == length && text.find('?') == std::string_view::npos;
+}
+
+bool has_instances(const std::filesystem::path& proc) {
+    return std::ranges::any_of(entries_of(proc / "capabilities"), [](const std::filesystem::path& gpu) {
+        return std::ranges::any_of(entries_of(gpu / "mig"), [](const std::filesystem::path& entry) {
+            return entry.filename().native().starts_with("gi");
+        });
+    });
+}
+
+/// What a cgroup denies is no file of this process's, as it is not to CUDA.
+bool may_open(const std::filesystem::path& file) {
+    return ::access(file.c_str(), R_OK | W_OK) == 0;
+}
+
 }  // namespace
 
 std::vector<VisibleGpu> visible_gpus(std::span<const CudaGpu> gpus) {
@@ -110,6 +148,31 @@ VisibleGpus visible_gpus(const Topology& topology, const std::optional<std::stri
         }
     }
     return visible;
+}
+
+std::optional<std::vector<CudaGpu>> read_driver_gpus(const std::filesystem::path& proc,
+                                                     const std::filesystem::path& dev) {
+    const auto folders = entries_of(proc / "gpus");
+    if (folders.empty() || has_instances(proc)) {
+        return std::nullopt;
+    }
+    std::vector<CudaGpu> gpus;
+    for (const auto& folder : folders) {
+        Fields fields = read_fields(folder / "information");
+        CudaGpu gpu{.uuid = fields["GPU UUID"], .pci = normal_pci(fields["Bus Location"]), .name = fields["Model"]};
+        if (!is_uuid(gpu.uuid) || gpu.pci.empty() || fields["Device Minor"].empty()) {
+            return std::nullopt;
+        }
+        if (fields["GPU Excluded"] != "Yes" && may_open(dev / ("nvidia" + fields["Device Minor"]))) {
+            gpus.push_back(std::move(gpu));
+        }
+    }
+    const auto is_other_model = [&](const CudaGpu& gpu) { return gpu.name != gpus.front().name; };
+    if (std::ranges::any_of(gpus, is_other_model)) {
+        return std::nullopt;
+    }
+    std::ranges::sort(gpus, {}, &CudaGpu::pci);
+    return gpus;
 }
 
 std::optional<std::vector<CudaGpu>> seen_by_cuda(std::span<const CudaGpu> all,

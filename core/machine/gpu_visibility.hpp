@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,6 +36,13 @@ struct VisibleGpus {
 /// beginnings, and MIG names; the first entry that names nothing ends the list.
 [[nodiscard]] VisibleGpus visible_gpus(const Topology& topology,
                                        const std::optional<std::string>& cuda_visible_devices);
+
+/// The machine's GPUs that this process may open, in the order of their addresses, as NVIDIA's kernel module describes
+/// them in `proc`/gpus: CUDA is not asked, and so does not start yet. nullopt: CUDA has to be asked, because there is
+/// no such description, a GPU has instances (MIG), or the GPUs are of several models, which CUDA puts in an order of
+/// its own.
+[[nodiscard]] std::optional<std::vector<CudaGpu>> read_driver_gpus(
+    const std::filesystem::path& proc = "/proc/driver/nvidia", const std::filesystem::path& dev = "/dev");
 
 /// Of the GPUs that a process may open, `all` of one model in the order of their addresses, those that CUDA shows with
 /// this CUDA_VISIBLE_DEVICES, in its order. nullopt: CUDA has to be asked, because the variable names instances, or

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/machine/driver_gpus.hpp"
 #include "core/machine/gpu_visibility.hpp"
 #include "core/machine/launch.hpp"
 

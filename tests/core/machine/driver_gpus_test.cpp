@@ -1,4 +1,4 @@
-#include "core/machine/driver_gpus.hpp"
+#include "core/machine/gpu_visibility.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
