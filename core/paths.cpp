@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -117,6 +120,13 @@ std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folde
 std::string contents_of(const std::filesystem::path& file) {
     std::ifstream stream(file);
     return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string make_unique_id() {
+    std::array<std::uint64_t, 2> bits{};
+    // Up to 256 bytes come whole and uninterrupted once the kernel's pool is ready: getrandom(2).
+    expects(::getrandom(bits.data(), sizeof bits, 0) == sizeof bits, "the kernel gives random bytes");
+    return fmt::format("{:016x}{:016x}", bits[0], bits[1]);
 }
 
 }  // namespace sluice

@@ -41,4 +41,7 @@ void refuse_at_limit(const std::string& where, const char* operation, int error)
 /// All that the file holds; empty where it cannot be read.
 [[nodiscard]] std::string contents_of(const std::filesystem::path& file);
 
+/// 32 hexadecimal digits that nobody else has, for a name.
+[[nodiscard]] std::string make_unique_id();
+
 }  // namespace sluice

@@ -12,6 +12,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/json_types.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {

@@ -129,7 +129,4 @@ void remove_folder(const std::filesystem::path& path);
 /// Appears with all its bytes or not at all, and is durable: a new file beside it, synced, renamed, the folder synced.
 void write_text_durably(const std::filesystem::path& path, std::string_view text);
 
-/// 32 hexadecimal digits that nobody else has.
-[[nodiscard]] std::string make_unique_id();
-
 }  // namespace sluice

@@ -1,11 +1,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <initializer_list>
@@ -223,13 +221,6 @@ void write_text_durably(const std::filesystem::path& path, std::string_view text
         throw;
     }
     sync_folder(path.parent_path());
-}
-
-std::string make_unique_id() {
-    std::array<std::uint64_t, 2> bits{};
-    // Up to 256 bytes come whole and uninterrupted once the kernel's pool is ready: getrandom(2).
-    expects(::getrandom(bits.data(), sizeof bits, 0) == sizeof bits, "the kernel gives random bytes");
-    return fmt::format("{:016x}{:016x}", bits[0], bits[1]);
 }
 
 }  // namespace sluice

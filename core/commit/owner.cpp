@@ -18,6 +18,7 @@
 #include "core/error.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/machine/provenance.hpp"
+#include "core/paths.hpp"
 #include "core/sync/stopped_before.hpp"
 
 namespace sluice {

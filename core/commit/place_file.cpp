@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/commit/file.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {

@@ -3,12 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <utility>
 
 #include "core/error.hpp"
@@ -18,14 +16,7 @@ namespace sluice {
 namespace {
 
 constexpr mode_t file_mode = 0666;         // less the umask, as every tool that makes results
-constexpr std::size_t suffix_length = 22;  // ".", ".tmp-" and 16 hexadecimal digits
-
-std::uint64_t random_bits() {
-    std::uint64_t bits = 0;
-    // Up to 256 bytes come whole and uninterrupted once the kernel's pool is ready: getrandom(2).
-    expects(::getrandom(&bits, sizeof bits, 0) == sizeof bits, "the kernel gives random bytes");
-    return bits;
-}
+constexpr std::size_t suffix_length = 38;  // ".", ".tmp-" and 32 hexadecimal digits
 
 }  // namespace
 
@@ -105,7 +96,7 @@ void OutputFile::check_target() const {
 
 void OutputFile::create_temporary() {
     const std::string stem = name_.substr(0, NAME_MAX - suffix_length);
-    std::string candidate = fmt::format(".{}.tmp-{:016x}", stem, random_bits());  // of 2^64 names, none is met twice
+    std::string candidate = fmt::format(".{}.tmp-{}", stem, make_unique_id());
     constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     file_ = Descriptor(::openat(folder_.number(), candidate.c_str(), flags, file_mode));
     if (file_.number() >= 0) {

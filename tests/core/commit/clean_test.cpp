@@ -5,6 +5,7 @@
 
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
+#include "core/paths.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
 namespace sluice::test {

@@ -7,6 +7,7 @@
 
 #include "core/input/npy_header.hpp"
 #include "core/output/row_encoder.hpp"
+#include "core/paths.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/output_codecs.hpp"

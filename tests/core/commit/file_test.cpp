@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "core/paths.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/fault_injection.hpp"
