@@ -16,4 +16,8 @@ namespace sluice {
 [[nodiscard]] std::vector<std::string> notes_on(const Topology& topology, const RankLayout& layout,
                                                 const Placement& placement);
 
+/// The machine, NUMA node by NUMA node: a character a core for whose it is and what runs there, GPUs and NICs where
+/// they are attached; then a table of the ranks, and the placement's notes. docs/topology.md explains it.
+[[nodiscard]] std::string topology_text(const Topology& topology, const RankLayout& layout, const Placement& placement);
+
 }  // namespace sluice

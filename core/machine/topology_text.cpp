@@ -1,5 +1,3 @@
-#include "core/machine/topology_text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "core/machine/placement.hpp"
+#include "core/machine/placement_text.hpp"
 #include "core/machine/topology_hwloc.hpp"
-#include "core/machine/topology_text.hpp"
 #include "tests/support/text_diff.hpp"
 
 namespace sluice {

@@ -1,4 +1,4 @@
-#include "core/machine/topology_text.hpp"
+#include "core/machine/placement_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
