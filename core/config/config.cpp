@@ -99,17 +99,12 @@ toml::source_index first_line_of(std::string_view name, std::string_view text, t
     for (toml::source_index i = 1; i < line && end != std::string_view::npos; ++i) {
         end = text.find('\n', end) + 1;
     }
-    const auto parsed = [&]() -> std::optional<toml::table> {
-        try {
-            return toml::parse(text.substr(0, end), std::string_view());
-        } catch (const toml::parse_error&) {  // the line stands inside a list: what comes before it is no document
-            return std::nullopt;
-        }
-    }();
-    if (!parsed) {
+    toml::table before;
+    try {
+        before = toml::parse(text.substr(0, end), std::string_view());
+    } catch (const toml::parse_error&) {  // the line stands inside a list: what comes before it is no document
         return 0;
     }
-    const toml::table& before = *parsed;
     const toml::table* section = &before;
     for (const auto& [key, node] : before) {
         const toml::table* table = node.as_table();
@@ -200,13 +195,12 @@ SettingValue read_override_value(const KeySpec& key, const std::string& value, c
         return read_value(key, toml::value<std::string>(checked), {}, where);
     }
     const std::string line = fmt::format("v = {}", checked);
-    const toml::parse_result document = [&] {
-        try {
-            return toml::parse(line, std::string_view());
-        } catch (const toml::parse_error&) {
-            refuse_value("E-CFG-010", key, where, quoted(value));
-        }
-    }();
+    toml::table document;
+    try {
+        document = toml::parse(line, std::string_view());
+    } catch (const toml::parse_error&) {
+        refuse_value("E-CFG-010", key, where, quoted(value));
+    }
     if (document.size() != 1) {
         refuse_value("E-CFG-010", key, where, "more than a value");
     }
