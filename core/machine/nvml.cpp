@@ -99,18 +99,14 @@ Nvml::Gpu Nvml::find(const std::string& uuid_or_address) {
 GpuReading Nvml::read(Gpu gpu) const {
     constexpr double milli = 1e-3;
     GpuReading reading;
-    if (const auto clock = Library::ask<unsigned>(library_->clock, gpu, clock_of_multiprocessors)) {
-        reading.clock_mhz = *clock;
-    }
+    reading.clock_mhz = Library::ask<unsigned>(library_->clock, gpu, clock_of_multiprocessors);
     if (const auto milliwatts = Library::ask<unsigned>(library_->power, gpu)) {
         reading.watts = *milliwatts * milli;
     }
     if (const auto millijoules = Library::ask<unsigned long long>(library_->energy, gpu)) {
         reading.joules = static_cast<double>(*millijoules) * milli;
     }
-    if (const auto limits = Library::ask<unsigned long long>(library_->limits, gpu)) {
-        reading.limits = *limits;
-    }
+    reading.limits = Library::ask<unsigned long long>(library_->limits, gpu);
     return reading;
 }
 
