@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -84,12 +83,9 @@ void note_open_chunk(RankEntry& entry, const std::deque<Endpoint>& endpoints) no
     entry.chunk.store(oldest, std::memory_order_relaxed);
 }
 
-RankBoard::RankBoard() {
-    const std::size_t bytes = board_bytes(sizeof(Shared), count_);
-    memory_ = std::calloc(1, bytes);
-    expects(memory_ != nullptr, "RankBoard: out of memory");
-    shared_ = ::new (memory_) Shared;
-    entries_ = ::new (static_cast<std::byte*>(memory_) + sizeof(Shared)) RankEntry[1];
+RankBoard::RankBoard() : memory_(NodeMemory::of_process(board_bytes(sizeof(Shared), 1))) {
+    shared_ = ::new (memory_.bytes().data()) Shared;
+    entries_ = ::new (memory_.bytes().data() + sizeof(Shared)) RankEntry[1];
     mine().pid.store(getpid());
 }
 
@@ -119,8 +115,6 @@ RankBoard::RankBoard(MpiSession& session)
 RankBoard::~RankBoard() {
     if (window_ != MPI_WIN_NULL) {
         MPI_Win_free(&window_);
-    } else {
-        std::free(memory_);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "comm/endpoint.hpp"
 #include "core/error.hpp"
+#include "core/node_memory.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {
@@ -125,7 +126,7 @@ private:
         std::atomic<std::uint64_t> chunks{0};
     };
 
-    void* memory_ = nullptr;  // Shared, then one RankEntry per rank of the node
+    NodeMemory memory_;  // of a single process: Shared, then one RankEntry per rank of the node
     MPI_Win window_ = MPI_WIN_NULL;
     Shared* shared_ = nullptr;
     RankEntry* entries_ = nullptr;
