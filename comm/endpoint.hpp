@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <optional>
 #include <span>
@@ -87,5 +88,19 @@ private:
     std::uint64_t leaving_ = 0;
     std::uint64_t taken_back_ = 0;
 };
+
+/// Takes the posts of all drivers and calls `visit(device, post)` for each; false if there were none.
+template <class Visit>
+[[nodiscard]] bool take_posts(std::deque<Endpoint>& endpoints, Visit visit) {
+    bool moved = false;
+    for (std::uint32_t device = 0; device < endpoints.size(); ++device) {
+        Post post;
+        while (endpoints[device].take(post)) {
+            visit(device, post);
+            moved = true;
+        }
+    }
+    return moved;
+}
 
 }  // namespace sluice

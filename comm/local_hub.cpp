@@ -14,14 +14,8 @@ LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEnt
 }
 
 bool LocalHub::take_posts() {
-    bool moved = false;
-    for (std::uint32_t device = 0; device < endpoints_.size(); ++device) {
-        Post post;
-        while (endpoints_[device].take(post)) {
-            take(endpoints_[device], device, post);
-            moved = true;
-        }
-    }
+    const bool moved = sluice::take_posts(
+        endpoints_, [this](std::uint32_t device, const Post& post) { take(endpoints_[device], device, post); });
     note_open_chunk(entry_, endpoints_);
     return moved;
 }

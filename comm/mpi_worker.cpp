@@ -70,7 +70,7 @@ void MpiWorker::run(Doorbell& bell, const StopRequest& stop) {
         }
         bool moved = hear_root();
         look_for_root();
-        moved |= take_posts();
+        moved |= take_posts(endpoints_, [this](std::uint32_t device, const Post& post) { take(device, post); });
         moved |= pending_.test([&](const Note& note, const MPI_Status&) { finish(note); });
         if (!said_closed && closed_ == endpoints_.size() && pending_.empty()) {
             closed_message_.kind = ControlMessage::Kind::closed;
@@ -186,18 +186,6 @@ bool MpiWorker::in_transit() const {
         const SlotState& oldest = device.slots[device.answered % shape_.depth];
         return (device.answered != device.asked && oldest.head_is_there) || device.delivered != device.delivering;
     });
-}
-
-bool MpiWorker::take_posts() {
-    bool moved = false;
-    for (std::uint32_t device = 0; device < endpoints_.size(); ++device) {
-        Post post;
-        while (endpoints_[device].take(post)) {
-            take(device, post);
-            moved = true;
-        }
-    }
-    return moved;
 }
 
 void MpiWorker::take(std::uint32_t device, const Post& post) {

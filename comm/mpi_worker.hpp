@@ -86,7 +86,6 @@ private:
 
     /// Whether items or outputs are in transit.
     [[nodiscard]] bool in_transit() const;
-    [[nodiscard]] bool take_posts();
     void take(std::uint32_t device, const Post& post);
     void send_request(std::uint32_t device, const Post& post);
     void send_result(std::uint32_t device, const Post& post);
