@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <ostream>
 #include <regex>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ struct Line {
     std::uint64_t total;
     double seconds;
     const char* text;
+
+    friend std::ostream& operator<<(std::ostream& out, const Line& line) { return out << line.text; }
 };
 
 class ProgressText : public testing::TestWithParam<Line> {};
