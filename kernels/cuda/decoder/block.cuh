@@ -14,6 +14,27 @@ constexpr std::uint32_t warp_lanes = 32;
     return (a + b - 1) / b;
 }
 
+/// Sum over a warp, in every lane. All lanes call.
+template <class T>
+[[nodiscard]] __device__ __forceinline__ T sum_of_warp(T value) {
+#pragma unroll
+    for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+        value += __shfl_xor_sync(every_lane, value, apart);
+    }
+    return value;
+}
+
+/// Sum of a warp's lanes up to the own one. All lanes call.
+template <class T>
+[[nodiscard]] __device__ __forceinline__ T sum_up_to_lane(T value) {
+#pragma unroll
+    for (std::uint32_t apart = 1; apart < warp_lanes; apart *= 2) {
+        const T other = __shfl_up_sync(every_lane, value, apart);
+        value += threadIdx.x % warp_lanes >= apart ? other : 0;
+    }
+    return value;
+}
+
 /// Inclusive prefix sums over a block of `threads`, all of which call.
 template <std::uint32_t threads>
 class BlockScan {
@@ -24,11 +45,7 @@ public:
     __device__ std::uint32_t up_to(std::uint32_t value) {
         const std::uint32_t lane = threadIdx.x % warp_lanes;
         const std::uint32_t warp = threadIdx.x / warp_lanes;
-#pragma unroll
-        for (std::uint32_t apart = 1; apart < warp_lanes; apart *= 2) {
-            const std::uint32_t other = __shfl_up_sync(every_lane, value, apart);
-            value += lane >= apart ? other : 0;
-        }
+        value = sum_up_to_lane(value);
         if (lane == warp_lanes - 1) {
             shared_[warp] = value;
         }
@@ -44,9 +61,7 @@ public:
     }
 
     /// Sum of all values of the last call.
-    [[nodiscard]] __device__ std::uint32_t all() const {
-        return all_;
-    }
+    [[nodiscard]] __device__ std::uint32_t all() const { return all_; }
 
 private:
     std::uint32_t* shared_;

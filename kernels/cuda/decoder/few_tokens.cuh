@@ -81,10 +81,7 @@ private:
     [[nodiscard]] __device__ __forceinline__ const CollectedScores& of_all() const { return memory_.cut.scores; }
 
     __device__ unsigned long long sum_of_block(unsigned long long value) {
-#pragma unroll
-        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-            value += __shfl_xor_sync(every_lane, value, apart);
-        }
+        value = sum_of_warp(value);
         if (threadIdx.x % warp_lanes == 0) {
             memory_.warp_sums[threadIdx.x / warp_lanes] = value;
         }

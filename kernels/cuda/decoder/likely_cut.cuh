@@ -128,12 +128,7 @@ private:
         for (std::uint32_t i = first; i < first + bins_a_thread; ++i) {
             own += memory_.cut.bins.sum(i);
         }
-        unsigned long long up_to = own;
-#pragma unroll
-        for (std::uint32_t apart = 1; apart < warp_lanes; apart *= 2) {
-            const unsigned long long other = __shfl_up_sync(every_lane, up_to, apart);
-            up_to += threadIdx.x % warp_lanes >= apart ? other : 0;
-        }
+        const unsigned long long up_to = sum_up_to_lane(own);
         if (threadIdx.x % warp_lanes == warp_lanes - 1) {
             memory_.warp_sums[threadIdx.x / warp_lanes] = up_to;
         }

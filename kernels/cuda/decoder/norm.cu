@@ -86,14 +86,6 @@ __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
     }
 }
 
-__device__ __forceinline__ float sum_of_warp(float value) {
-#pragma unroll
-    for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-        value += __shfl_xor_sync(every_lane, value, apart);
-    }
-    return value;
-}
-
 /// A warp's row: `pieces` times 8 values per lane. Values after the width are 0 or unspecified.
 template <class T, std::uint32_t pieces>
 class WarpRow {

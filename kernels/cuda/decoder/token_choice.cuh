@@ -63,10 +63,7 @@ public:
         scores_.each_raw(threadIdx.x, choice_threads, scores_.vocabulary(), [&](float raw, std::uint32_t) {
             sum += static_cast<double>(generator::exp_of(__fadd_rn(raw, -best.score)));
         });
-#pragma unroll
-        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-            sum += __shfl_xor_sync(every_lane, sum, apart);
-        }
+        sum = sum_of_warp(sum);
         if (threadIdx.x % warp_lanes == 0) {
             memory_.partial_sums[threadIdx.x / warp_lanes] = sum;
         }
@@ -130,10 +127,7 @@ private:
             unsigned long long sum = 0;
             if (scores_.may_weigh(best) && RowScores::may_reach(best, least_)) {
                 scores_.each_of(group, [&](float score, std::uint32_t token) { sum += weight(score, token); });
-#pragma unroll
-                for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-                    sum += __shfl_xor_sync(every_lane, sum, apart);
-                }
+                sum = sum_of_warp(sum);
             }
             if (threadIdx.x % warp_lanes == 0) {
                 memory_.group_sums()[group] = sum;
@@ -184,12 +178,7 @@ private:
         for (std::uint32_t i = begin; i < end; ++i) {
             own += weigh(i);
         }
-        unsigned long long up_to = own;
-#pragma unroll
-        for (std::uint32_t apart = 1; apart < warp_lanes; apart *= 2) {
-            const unsigned long long other = __shfl_up_sync(every_lane, up_to, apart);
-            up_to += lane >= apart ? other : 0;
-        }
+        const unsigned long long up_to = sum_up_to_lane(own);
         const unsigned long long sum = wanted(__shfl_sync(every_lane, up_to, warp_lanes - 1));
         const int first = __ffs(static_cast<int>(__ballot_sync(every_lane, up_to > sum))) - 1;
         Crossed crossed{.number = begin, .weight = 0, .before = up_to - own};
