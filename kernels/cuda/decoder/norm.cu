@@ -86,19 +86,34 @@ __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
     }
 }
 
-/// A warp's row: `pieces` times 8 values per lane. Values after the width are 0 or unspecified.
+/// Loads four or eight values, 16 bytes aligned to as many.
+template <class T, std::uint32_t count>
+__device__ __forceinline__ void load(const T* from, float (&to)[count]) {
+    if constexpr (count == 4) {
+        load_4(from, to);
+    } else {
+        load_8(from, to);
+    }
+}
+
+template <class T>
+constexpr std::uint32_t piece_values = 16 / sizeof(T);
+
+/// A warp's row: `pieces` times 16 bytes per lane. Values after the width are 0.
 template <class T, std::uint32_t pieces>
 class WarpRow {
 public:
+    using Piece = float[piece_values<T>];
+
     __device__ __forceinline__ WarpRow(const void* rows, std::size_t at, std::uint32_t width) : width_(width) {
-        for_each([&](std::uint32_t column, float(&x)[8]) { load_8(static_cast<const T*>(rows) + at + column, x); });
+        for_each([&](std::uint32_t column, Piece& x) { load(static_cast<const T*>(rows) + at + column, x); });
     }
 
     /// Subtracts the mean, or 0 if `is_rms`; returns 1 / sqrt(variance + epsilon).
     __device__ __forceinline__ float take_mean(float epsilon, bool is_rms) {
         const float per_width = 1.0F / static_cast<float>(width_);
         float sum = 0;
-        for_each([&](std::uint32_t, float(&x)[8]) {
+        for_each([&](std::uint32_t, Piece& x) {
 #pragma unroll
             for (const float value : x) {
                 sum += value;
@@ -106,22 +121,22 @@ public:
         });
         const float mean = is_rms ? 0.0F : sum_of_warp(sum) * per_width;
         float squares = 0;
-        for_each([&](std::uint32_t, float(&x)[8]) {
+        for_each([&](std::uint32_t, Piece& x) {
 #pragma unroll
             for (float& value : x) {
                 value -= mean;
                 squares = fmaf(value, value, squares);
             }
         });
-        return rsqrtf(fmaf(sum_of_warp(squares), per_width, epsilon));
+        return __frsqrt_rn(fmaf(sum_of_warp(squares), per_width, epsilon));
     }
 
-    /// Calls `use` with the first column of each of the lane's groups of eight, and the values.
+    /// Calls `use` with the first column of each of the lane's pieces, and the values.
     template <class Use>
     __device__ __forceinline__ void for_each(const Use& use) {
 #pragma unroll
         for (std::uint32_t p = 0; p < pieces; ++p) {
-            const std::uint32_t column = (p * warp_lanes + threadIdx.x % warp_lanes) * 8;
+            const std::uint32_t column = (p * warp_lanes + threadIdx.x % warp_lanes) * piece_values<T>;
             if (column < width_) {
                 use(column, x_[p]);
             }
@@ -130,7 +145,7 @@ public:
 
 private:
     std::uint32_t width_;
-    float x_[pieces][8] = {};
+    Piece x_[pieces] = {};
 };
 
 /// Calls `use` with the rows of this warp among the warps of all blocks.
@@ -142,7 +157,8 @@ __device__ __forceinline__ void for_each_row_of_warp(std::uint32_t rows, const U
     }
 }
 
-template <class T, std::uint32_t pieces>
+/// A warp per row.
+template <class T, Kept kept_as, std::uint32_t pieces>
 __global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -150,16 +166,20 @@ __global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
         WarpRow<T, pieces> values(norm.from, std::size_t{row} * norm.stride, norm.width);
         const float scale = values.take_mean(norm.epsilon, norm.is_rms);
         T* const to = static_cast<T*>(norm.to) + std::size_t{row} * norm.stride;
-        values.for_each([&](std::uint32_t column, float(&x)[8]) {
-            alignas(16) float gamma[8];
-            alignas(16) float beta[8];
-            load_8(norm.gamma + column, gamma);
-            load_8(norm.beta + column, beta);
+        values.for_each([&](std::uint32_t column, typename WarpRow<T, pieces>::Piece& x) {
+            alignas(16) float gamma[piece_values<T>];
+            alignas(16) float beta[piece_values<T>];
+            load(norm.gamma + column, gamma);
+            load(norm.beta + column, beta);
 #pragma unroll
-            for (std::uint32_t i = 0; i < 8; ++i) {
+            for (std::uint32_t i = 0; i < piece_values<T>; ++i) {
                 x[i] = fmaf(x[i] * scale, gamma[i], beta[i]);
             }
-            store_8(to + column, x);
+            if constexpr (std::is_same_v<T, float>) {
+                keep_4<kept_as>(to, norm.stride, column, x);
+            } else {
+                store_8(to + column, x);
+            }
         });
     });
 }
@@ -177,24 +197,18 @@ __global__ void __launch_bounds__(norm_threads) find_scales(NormScales scales) {
     });
 }
 
-template <Kept kept>
-auto norm_in_order(std::uint32_t width) {
-    return width <= 24 * norm_chains    ? &normalise_in_order<kept, 24>
-           : width <= 48 * norm_chains  ? &normalise_in_order<kept, 48>
-           : width <= 100 * norm_chains ? &normalise_in_order<kept, 100>
-                                        : &normalise_in_order<kept, 0>;
-}
-
-/// Calls `use` with a lane's number of groups of eight in a row, as a constant's type.
-template <class Use>
+/// Calls `use` with the number of a lane's pieces of a row of at most most_norm_width values, as a constant's type.
+template <class T, class Use>
 void with_pieces(std::uint32_t width, const Use& use) {
-    constexpr std::uint32_t piece = 8 * warp_lanes;
+    constexpr std::uint32_t piece = warp_lanes * piece_values<T>;
     if (width <= 4 * piece) {
         use(std::integral_constant<std::uint32_t, 4>{});
     } else if (width <= 8 * piece) {
         use(std::integral_constant<std::uint32_t, 8>{});
-    } else {
+    } else if (width <= 16 * piece) {
         use(std::integral_constant<std::uint32_t, 16>{});
+    } else {
+        use(std::integral_constant<std::uint32_t, most_norm_width / piece>{});
     }
 }
 
@@ -204,26 +218,58 @@ LaunchShape norm_launch(std::uint32_t most_rows, std::uint32_t threads_of_row) {
             .chained = true};
 }
 
-void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream) {
-    if (precision == Precision::bf16 || precision == Precision::fp16) {
-        const LaunchShape shape = norm_launch(norm.most_rows, warp_lanes);
-        with_pieces(norm.width, [&](auto pieces) {
-            launch(precision == Precision::bf16 ? &normalise<__nv_bfloat16, pieces> : &normalise<__half, pieces>,
-                   "normalisation", shape, stream, norm);
-        });
-        return;
+template <Kept kept, std::uint32_t pieces>
+void enqueue_norm_in_order(const Norm& norm, cudaStream_t stream) {
+    launch(&normalise_in_order<kept, pieces>, "normalisation", norm_launch(norm.most_rows, norm_chains), stream, norm);
+}
+
+/// As the host sums.
+void enqueue_norm_in_order(const Norm& norm, cudaStream_t stream) {
+    if (norm.width <= 24 * norm_chains) {
+        enqueue_norm_in_order<Kept::as_is, 24>(norm, stream);
+    } else if (norm.width <= 48 * norm_chains) {
+        enqueue_norm_in_order<Kept::as_is, 48>(norm, stream);
+    } else if (norm.width <= 100 * norm_chains) {
+        enqueue_norm_in_order<Kept::as_is, 100>(norm, stream);
+    } else {
+        enqueue_norm_in_order<Kept::as_is, 0>(norm, stream);
     }
-    launch(precision == Precision::tf32     ? norm_in_order<Kept::tf32>(norm.width)
-           : precision == Precision::tf32x3 ? norm_in_order<Kept::half_parts>(norm.width)
-                                            : norm_in_order<Kept::as_is>(norm.width),
-           "normalisation", norm_launch(norm.most_rows, norm_chains), stream, norm);
+}
+
+template <class T, Kept kept>
+void enqueue_norm_by_warps(const Norm& norm, cudaStream_t stream) {
+    if constexpr (std::is_same_v<T, float>) {
+        if (norm.width > most_norm_width) {
+            return enqueue_norm_in_order<kept, 0>(norm, stream);
+        }
+    }
+    with_pieces<T>(norm.width, [&](auto pieces) {
+        launch(&normalise<T, kept, pieces>, "normalisation", norm_launch(norm.most_rows, warp_lanes), stream, norm);
+    });
+}
+
+void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream) {
+    switch (precision) {
+        case Precision::bf16:
+            return enqueue_norm_by_warps<__nv_bfloat16, Kept::as_is>(norm, stream);
+        case Precision::fp16:
+            return enqueue_norm_by_warps<__half, Kept::as_is>(norm, stream);
+        case Precision::tf32:
+            return enqueue_norm_by_warps<float, Kept::tf32>(norm, stream);
+        case Precision::tf32x3:
+            return enqueue_norm_by_warps<float, Kept::half_parts>(norm, stream);
+        default:
+            return enqueue_norm_in_order(norm, stream);
+    }
 }
 
 void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStream_t stream) {
     expects(precision == Precision::bf16 || precision == Precision::fp16, "decoder: scales of bf16 and fp16 only");
-    with_pieces(scales.width, [&](auto pieces) {
-        launch(precision == Precision::bf16 ? &find_scales<__nv_bfloat16, pieces> : &find_scales<__half, pieces>,
-               "scales of normalisation", norm_launch(scales.most_rows, warp_lanes), stream, scales);
+    with_narrow_type_of(precision, [&](auto type) {
+        with_pieces<decltype(type)>(scales.width, [&](auto pieces) {
+            launch(&find_scales<decltype(type), pieces>, "scales of normalisation",
+                   norm_launch(scales.most_rows, warp_lanes), stream, scales);
+        });
     });
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/sizes.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"
 
 namespace sluice {
@@ -248,9 +249,13 @@ TEST_F(DecoderPiecesOnGpu, RowsAreNormalised) {
     for (const Precision precision :
          {Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::bf16, Precision::fp16}) {
         const Precision of_values = in_one_part(precision);
-        for (const std::uint32_t number : {8U, 64U, 768U, 1600U, 4096U, 72U + rms, 1024U + rms, 4096U + rms}) {
+        for (const std::uint32_t number :
+             {8U, 64U, 768U, 1600U, 4096U, 5120U, 72U + rms, 1024U + rms, 4096U + rms, 4104U + rms}) {
             const bool is_rms = number > rms;
             const std::uint32_t width = number % rms;
+            if (decoder::is_narrow(precision) && width > decoder::most_norm_width) {
+                continue;
+            }
             constexpr std::uint32_t rows = 37;
             constexpr std::array<std::uint32_t, 1> active{35};
             const DeviceMemory count(std::as_bytes(std::span(active)));
