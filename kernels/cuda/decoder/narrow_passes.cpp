@@ -1,5 +1,6 @@
-#include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/device/cuda_device.hpp"
@@ -11,46 +12,11 @@
 namespace sluice::decoder {
 namespace {
 
-/// A product in two variants if up to `few_rows`, as in passes without prompts, have another best tile than the
-/// maximum. The one that does not apply costs a launch.
-class RowsProduct {
-public:
-    RowsProduct(const GemmShape& shape, Precision precision, const GemmMemory& memory, std::uint32_t few_rows,
-                MatrixInstructions instructions) {
-        const Gemm of_most(shape, precision, memory, {.chained = true, .instructions = instructions});
-        const GemmShape some{.rows = std::min(shape.rows, few_rows),
-                             .columns = shape.columns,
-                             .depth = shape.depth,
-                             .activation = shape.activation};
-        const std::size_t tile =
-            Gemm(some, precision, memory, {.chained = true, .instructions = instructions}).tile_number();
-        if (tile == of_most.tile_number()) {
-            products_.push_back(of_most);
-            return;
-        }
-        products_.emplace_back(
-            shape, precision, memory,
-            GemmOptions{.tile = tile, .chained = true, .range = {.up_to = few_rows}, .instructions = instructions});
-        products_.emplace_back(
-            shape, precision, memory,
-            GemmOptions{.chained = true, .range = {.above = few_rows}, .instructions = instructions});
-    }
-
-    void enqueue(cudaStream_t stream) const {
-        for (const Gemm& product : products_) {
-            product.enqueue(stream);
-        }
-    }
-
-private:
-    std::vector<Gemm> products_;
-};
-
 struct Layer {
-    RowsProduct attention;
-    RowsProduct projection;
-    RowsProduct expansion;
-    RowsProduct contraction;
+    Gemm attention;
+    Gemm projection;
+    Gemm expansion;
+    Gemm contraction;
 };
 
 class NarrowPasses final : public Passes {
@@ -126,10 +92,14 @@ private:
         const std::uint32_t* const active = last ? &memory_.batch->entries : &memory_.batch->rows;
         const std::uint32_t* const all = &memory_.batch->rows;
         const std::uint32_t width = shape_.width;
+        std::optional<std::size_t> previous_tile;
         const auto product = [&](const GemmShape& shape, const WeightsOnDevice::Linear& linear, GemmMemory memory) {
             memory.b = data_of(linear.weights);
             memory.bias = floats_of(linear.bias);
-            return RowsProduct(shape, precision_, memory, memory_.slots, instructions_);
+            const Gemm gemm(shape, precision_, memory,
+                            {.chained = true, .previous_tile = previous_tile, .instructions = instructions_});
+            previous_tile = gemm.tile_number();
+            return gemm;
         };
         const auto onto_sums = [&](const WeightsOnDevice::Linear& linear, std::uint32_t depth, const Buffer& in) {
             return product({.rows = most, .columns = width, .depth = depth}, linear,

@@ -27,8 +27,8 @@ bool is_aligned(const GemmShape& shape, const GemmMemory& memory) {
 std::size_t wgmma_tile_number(const GemmShape& shape, const GemmOptions& options) {
     const std::uint32_t multiprocessors =
         options.multiprocessors == 0 ? count_multiprocessors() : options.multiprocessors;
-    const std::size_t number =
-        options.tile.value_or(choose_gemm_tile(shape.rows, shape.columns, shape.depth, multiprocessors));
+    const std::size_t number = options.tile.value_or(
+        choose_gemm_tile(shape.rows, shape.columns, shape.depth, multiprocessors, options.previous_tile));
     expects(number < gemm_tiles.size(), "product: no such tile");
     return number;
 }

@@ -18,9 +18,9 @@ namespace sluice {
 struct GemmOptions {
     /// Index in gemm_tiles, by mma.sync in mma_tiles or unaligned_tiles; nullopt: choose_gemm_tile() and the like.
     std::optional<std::size_t> tile{};
-    bool chained = false;               ///< May start while the previous kernel in the stream ends.
-    std::uint32_t multiprocessors = 0;  ///< At most so many are used, and the tile is chosen for them; 0: all.
-    GemmRange range{};  ///< Nothing is computed for other numbers of active rows: they use another tile.
+    bool chained = false;                        ///< May start while the previous kernel in the stream ends.
+    std::uint32_t multiprocessors = 0;           ///< At most so many are used, and the tile is chosen for them; 0: all.
+    std::optional<std::size_t> previous_tile{};  ///< Of the product before it in the stream, if by wgmma.
     /// nullopt: the fastest that the current device and the build have. Unaligned products use mma.sync.
     std::optional<MatrixInstructions> instructions{};
 };

@@ -34,10 +34,4 @@ struct GemmMemory {
     const float* row_scales = nullptr;
 };
 
-/// Numbers of active rows: above < n <= up_to.
-struct GemmRange {
-    std::uint32_t above = 0;
-    std::uint32_t up_to = 0xFFFFFFFF;
-};
-
 }  // namespace sluice

@@ -92,10 +92,9 @@ __device__ __forceinline__ void begin_at_zero(Sums<C>& sums) {
 struct Arguments {
     const float* bias = nullptr;            // null for none
     const std::uint32_t* active = nullptr;  // rows; null for all
-    GemmRange range{};
-    std::uint32_t columns;        // of all tiles
-    std::uint32_t steps;          // of a tile's depth
-    std::uint32_t tile_rows = 0;  // in cluster tiles, as is tile_columns
+    std::uint32_t columns;                  // of all tiles
+    std::uint32_t steps;                    // of a tile's depth
+    std::uint32_t tile_rows = 0;            // in cluster tiles, as is tile_columns
     std::uint32_t tile_columns = 0;
     std::uint32_t group_rows = 0;  // rows of cluster tiles that are traversed together, column by column
     Activation activation = Activation::none;
@@ -173,9 +172,7 @@ private:
             return arguments.tile_rows;
         }
         constexpr std::uint32_t height = C::rows * C::cluster_rows;
-        const std::uint32_t active = *arguments.active;
-        const bool inside = active > arguments.range.above && active <= arguments.range.up_to;
-        return inside ? min((active + height - 1) / height, arguments.tile_rows) : 0;
+        return min((*arguments.active + height - 1) / height, arguments.tile_rows);
     }
 
     __device__ __forceinline__ void locate() {

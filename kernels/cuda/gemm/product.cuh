@@ -24,7 +24,6 @@ namespace sluice::gemm {
                                             const GemmOptions& options, std::uint32_t steps) {
     return {.bias = memory.bias,
             .active = memory.active,
-            .range = options.range,
             .columns = shape.columns,
             .steps = steps,
             .activation = shape.activation,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace sluice {
@@ -44,9 +45,11 @@ inline constexpr std::array<GemmTile, 9> gemm_tiles{{
 /// copies, 3.4 for each row and each column, 2.93 in ping-pong, where they never pause; then rows * columns / 6 to
 /// begin and to store at the end of each round, or, in ping-pong, rows * columns / 3.4 at the end of the last. The
 /// constants are those of an H200, in cycles at 1.9 GHz. Ping-pong is left out for depths above 3,072: there is little
-/// to hide, and its smaller tiles read more.
+/// to hide, and its smaller tiles read more. A tile other than that of the `previous` product takes 8,000 cycles more,
+/// for its code to come into the caches.
 [[nodiscard]] std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
-                                           std::uint32_t multiprocessors);
+                                           std::uint32_t multiprocessors,
+                                           std::optional<std::size_t> previous = std::nullopt);
 
 /// Tiles that have kernels by mma.sync.
 inline constexpr std::array<GemmTile, 3> mma_tiles{{

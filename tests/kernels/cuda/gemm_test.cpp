@@ -205,12 +205,11 @@ TEST_F(GemmOnGpu, MultipliesActiveRowsOnly) {
                                         .residual = nullptr,
                                         .out = out.as(),
                                         .active = count.as<std::uint32_t>()};
-                const Gemm few(shape, Precision::bf16, memory,
-                               {.tile = tile, .range = {.up_to = 300}, .instructions = way});
+                const Gemm few(shape, Precision::bf16, memory, {.tile = tile, .instructions = way});
 
                 few.enqueue(nullptr);
 
-                const std::size_t rows = active <= 300 ? active : 0;
+                const std::size_t rows = std::min(active, shape.rows);
                 const std::vector<std::byte> got = out.content();
                 EXPECT_TRUE(std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(rows * row_bytes),
                                        expected.begin()));
@@ -269,6 +268,19 @@ TEST(GemmTileChoice, TakesSmallTilesForFewRowsAndWholeRoundsForMany) {
     EXPECT_EQ(tile(4096, 4096, 4096), (GemmTile{.rows = 128, .columns = 256, .cluster_rows = 2}));
     // 99 rows of tiles make no pairs.
     EXPECT_EQ(tile(12672, 4096, 2048), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));
+}
+
+TEST(GemmTileChoice, KeepsThePreviousTileUnlessAnotherIsWorthLoadingItsCode) {
+    constexpr std::uint32_t multiprocessors = 132;
+    const std::size_t pairs = choose_gemm_tile(16896, 3072, 768, multiprocessors);
+    const std::size_t squares = choose_gemm_tile(16896, 768, 768, multiprocessors);
+    ASSERT_NE(pairs, squares);
+
+    EXPECT_EQ(choose_gemm_tile(16896, 768, 768, multiprocessors, pairs), pairs);
+    EXPECT_EQ(choose_gemm_tile(16896, 3072, 768, multiprocessors, squares), squares);
+    EXPECT_EQ(choose_gemm_tile(135168, 3072, 768, multiprocessors, squares), pairs);
+    EXPECT_EQ(choose_gemm_tile(16896, 1600, 6400, multiprocessors, squares),  // too deep for it
+              choose_gemm_tile(16896, 1600, 6400, multiprocessors));
 }
 
 TEST(MmaTileChoice, TakesSmallTilesForFewRowsAndLargeOnesWhereTheyFillTheGpu) {
