@@ -13,8 +13,9 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr double binding_share = 0.8;  // of its capacity: a resource at or above it binds
-constexpr double long_part = 0.5;      // of the run, for start-up or the end to bind
+constexpr double binding_share = 0.8;        // of its capacity: a resource at or above it binds
+constexpr double most_over_capacity = 1.25;  // of a steady rate, by the errors of both
+constexpr double long_part = 0.5;            // of the run, for start-up or the end to bind
 constexpr double straggler_factor = 1.25;
 constexpr std::size_t least_chunks_to_compare = 3;  // per device: fewer are not significant
 constexpr double contended_share = 0.2;
@@ -144,14 +145,16 @@ std::string line_of(const Verdict& verdict, const RunReport& run, double wall) {
 }
 
 /// If devices have the least capacity, they work independently and their rates add up. Otherwise they share what binds:
-/// one that starts later slows the others, so their rates do not add up, but results are written evenly.
+/// one that starts later slows the others, so their rates do not add up, but results are written evenly. nullopt:
+/// unknown, also if results that waited for an earlier one were written in a burst, faster than `least` can.
 std::optional<double> steady_rate(const RunReport& run, const Resource& least) {
     const bool is_fixed = run.distribution == Distribution::fixed;
     const auto computes = workers_of(run.ranks, resource_kinds::compute);
     const auto devices =
         is_of_devices(least.main_stage()) ? completion_rate(computes, run.items_done, is_fixed) : std::nullopt;
     const std::optional<SteadyStretch>& written = run.ranks.front().breakdown.written;
-    return devices ? devices : written ? written->rate() : std::nullopt;
+    const std::optional<double> rate = devices ? devices : written ? written->rate() : std::nullopt;
+    return rate && *rate <= most_over_capacity * least.capacity ? rate : std::nullopt;
 }
 
 /// Of the rank that started first.

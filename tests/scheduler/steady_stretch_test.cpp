@@ -199,5 +199,12 @@ TEST(SteadyRate, IsTheWritersWhereItIsBehind) {
     EXPECT_NEAR(verdict.share, 1, 1e-6);
 }
 
+TEST(SteadyRate, IsTheRunsWhereAllResultsWaitedForTheFirst) {
+    const Verdict verdict = verdict_of({.devices = {{1us, 2us, 5ms}, {1us, 2us}}, .chunks = 32, .reading = 2us});
+
+    EXPECT_EQ(verdict.binding, Stage::read);
+    EXPECT_EQ(verdict.steady, verdict.achieved);
+}
+
 }  // namespace
 }  // namespace sluice
