@@ -92,9 +92,9 @@ public:
     /// Throws Error (configuration) if no model supports the settings in `precision` on such devices.
     virtual void check([[maybe_unused]] Precision precision, [[maybe_unused]] DeviceKind kind) const {}
 
-    /// Items per chunk below which a device of that kind wastes most of its time, for example on reading weights. Used
-    /// for the initial chunk size.
-    [[nodiscard]] virtual std::uint32_t least_chunk([[maybe_unused]] DeviceKind kind) const noexcept { return 1; }
+    /// Items per chunk below which a host device wastes most of its time, for example on reading weights. For GPUs see
+    /// LoadedApp::chunk_limits().
+    [[nodiscard]] virtual std::uint32_t least_chunk() const noexcept { return 1; }
 
     /// Whether results on GPUs are bitwise independent of the chunk size. The automatic chunk size may then depend on
     /// the job's number of GPUs.

@@ -11,23 +11,17 @@
 namespace sluice {
 namespace {
 
-constexpr double host_flop_per_chunk = 16e9;
-constexpr double cuda_flop_per_chunk = 2e12;
-constexpr std::uint64_t host_most_items = 4096;
-constexpr std::uint64_t cuda_most_items = 16384;
+constexpr double flop_per_chunk = 16e9;
+constexpr std::uint64_t most_items = 4096;
 constexpr std::uint64_t fewest_chunks = 64;
 constexpr std::uint64_t fewest_full_chunks = 4;
 
 }  // namespace
 
-std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, DeviceKind device, std::uint32_t least) {
-    expects(device != DeviceKind::automatic, "the device kind is known before the chunk size");
+std::uint32_t choose_chunk_items(std::uint64_t items, double flop_per_item, std::uint32_t least) {
     expects(std::isfinite(flop_per_item) && flop_per_item > 0, "an item's work is positive and finite");
-    const bool host = device == DeviceKind::host;
-    const std::uint64_t most = host ? host_most_items : cuda_most_items;
-    const double by_work = (host ? host_flop_per_chunk : cuda_flop_per_chunk) / flop_per_item;
-
-    std::uint64_t chosen = std::min(most, items / fewest_chunks);
+    const double by_work = flop_per_chunk / flop_per_item;
+    std::uint64_t chosen = std::min(most_items, items / fewest_chunks);
     if (by_work < static_cast<double>(chosen)) {
         chosen = static_cast<std::uint64_t>(by_work);
     }

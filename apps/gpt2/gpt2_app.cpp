@@ -66,7 +66,7 @@ public:
     }
 
     /// Every pass reads all weights, however few texts there are.
-    std::uint32_t least_chunk(DeviceKind kind) const noexcept override { return kind == DeviceKind::cuda ? 2048 : 32; }
+    std::uint32_t least_chunk() const noexcept override { return 32; }
 
     bool is_batch_invariant(Precision) const noexcept override { return true; }
 

@@ -41,7 +41,7 @@ public:
     IoShape shape() const noexcept override { return generator_io(options_.sampling.max_length); }
 
     /// Every step reads all weights, however few names there are.
-    std::uint32_t least_chunk(DeviceKind) const noexcept override { return 64; }
+    std::uint32_t least_chunk() const noexcept override { return 64; }
 
     bool is_batch_invariant(Precision) const noexcept override { return true; }
 

@@ -14,37 +14,28 @@ namespace {
 constexpr double classifier_flop = 0.488e9;
 
 TEST(ChunkSize, GivesAHostBetweenOneAndThirtyTwoArticles) {
-    EXPECT_EQ(choose_chunk_items(1, classifier_flop, DeviceKind::host, 64), 1U);
-    EXPECT_EQ(choose_chunk_items(100, classifier_flop, DeviceKind::host, 64), 16U);
-    EXPECT_EQ(choose_chunk_items(2000, classifier_flop, DeviceKind::host, 64), 64U);
-    EXPECT_EQ(choose_chunk_items(1, classifier_flop, DeviceKind::host), 1U);
-    EXPECT_EQ(choose_chunk_items(97, classifier_flop, DeviceKind::host), 1U);
-    EXPECT_EQ(choose_chunk_items(2000, classifier_flop, DeviceKind::host), 16U);
-    EXPECT_EQ(choose_chunk_items(7600, classifier_flop, DeviceKind::host), 32U);
-    EXPECT_EQ(choose_chunk_items(std::numeric_limits<std::uint64_t>::max(), classifier_flop, DeviceKind::host), 32U);
-}
-
-TEST(ChunkSize, GivesAGpuMoreWorkAChunk) {
-    EXPECT_EQ(choose_chunk_items(8192, classifier_flop, DeviceKind::cuda), 128U);
-    EXPECT_EQ(choose_chunk_items(1'000'000, classifier_flop, DeviceKind::cuda), 4096U);
+    EXPECT_EQ(choose_chunk_items(1, classifier_flop, 64), 1U);
+    EXPECT_EQ(choose_chunk_items(100, classifier_flop, 64), 16U);
+    EXPECT_EQ(choose_chunk_items(2000, classifier_flop, 64), 64U);
+    EXPECT_EQ(choose_chunk_items(1, classifier_flop), 1U);
+    EXPECT_EQ(choose_chunk_items(97, classifier_flop), 1U);
+    EXPECT_EQ(choose_chunk_items(2000, classifier_flop), 16U);
+    EXPECT_EQ(choose_chunk_items(7600, classifier_flop), 32U);
+    EXPECT_EQ(choose_chunk_items(std::numeric_limits<std::uint64_t>::max(), classifier_flop), 32U);
 }
 
 TEST(ChunkSize, MakesAtLeast64ChunksWhenThereAreThatManyItems) {
     for (std::uint64_t items = 64; items < 100'000; items += 37) {
-        for (const DeviceKind device : {DeviceKind::host, DeviceKind::cuda}) {
-            EXPECT_GE(items / choose_chunk_items(items, 1e3, device), 64U) << items;
-        }
+        EXPECT_GE(items / choose_chunk_items(items, 1e3), 64U) << items;
     }
 }
 
 TEST(ChunkSize, IsAPowerOfTwoForAnyJob) {
     for (const std::uint64_t items : {0ULL, 1ULL, 63ULL, 64ULL, 1009ULL, 1ULL << 40, ~0ULL}) {
         for (const double flop : {1e-300, 1.0, 4.535e9, 1e13, 1e300}) {
-            for (const DeviceKind device : {DeviceKind::host, DeviceKind::cuda}) {
-                const std::uint32_t chosen = choose_chunk_items(items, flop, device);
-                EXPECT_TRUE(std::has_single_bit(chosen)) << chosen;
-                EXPECT_LE(chosen, 16384U);
-            }
+            const std::uint32_t chosen = choose_chunk_items(items, flop);
+            EXPECT_TRUE(std::has_single_bit(chosen)) << chosen;
+            EXPECT_LE(chosen, 4096U);
         }
     }
 }
@@ -52,20 +43,17 @@ TEST(ChunkSize, IsAPowerOfTwoForAnyJob) {
 TEST(ChunkSize, NeverShrinksWhenTheJobGrows) {
     std::uint32_t before = 1;
     for (std::uint64_t items = 0; items < 10'000; ++items) {
-        const std::uint32_t chosen = choose_chunk_items(items, classifier_flop, DeviceKind::host);
+        const std::uint32_t chosen = choose_chunk_items(items, classifier_flop);
         ASSERT_GE(chosen, before);
         before = chosen;
     }
 }
 
-TEST(ChunkSize, RefusesADeviceNotYetChosenAndWorkThatIsNoNumber) {
-    EXPECT_THROW((void)choose_chunk_items(1, 1, DeviceKind::automatic), ContractViolation);
-    EXPECT_THROW((void)choose_chunk_items(1, 0, DeviceKind::host), ContractViolation);
-    EXPECT_THROW((void)choose_chunk_items(1, -1, DeviceKind::host), ContractViolation);
-    EXPECT_THROW((void)choose_chunk_items(1, std::numeric_limits<double>::quiet_NaN(), DeviceKind::host),
-                 ContractViolation);
-    EXPECT_THROW((void)choose_chunk_items(1, std::numeric_limits<double>::infinity(), DeviceKind::host),
-                 ContractViolation);
+TEST(ChunkSize, RefusesWorkThatIsNoNumber) {
+    EXPECT_THROW((void)choose_chunk_items(1, 0), ContractViolation);
+    EXPECT_THROW((void)choose_chunk_items(1, -1), ContractViolation);
+    EXPECT_THROW((void)choose_chunk_items(1, std::numeric_limits<double>::quiet_NaN()), ContractViolation);
+    EXPECT_THROW((void)choose_chunk_items(1, std::numeric_limits<double>::infinity()), ContractViolation);
 }
 
 TEST(Depth, IsOneInSerialModeAndThreeInOverlap) {

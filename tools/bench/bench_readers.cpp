@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/program_options.hpp>
 #include <cstdio>
 #include <exception>
@@ -200,8 +201,9 @@ void run(const Options& options) {
                                                   *codec, std::ranges::max(options.readers));
         const auto source = open_measured(file, *codec, options.repeats);
         const std::uint32_t chunk_items =
-            options.chunk_items != 0 ? options.chunk_items
-                                     : choose_chunk_items(file.items, app->flop_per_item({}), DeviceKind::cuda);
+            options.chunk_items != 0
+                ? options.chunk_items
+                : std::bit_floor(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(file.items / 64, 1, 4096)));
         const std::uint64_t chunks = file.items / chunk_items;
         expects(chunks > 0, "a file has at least one whole chunk: raise --items or lower --chunk-items");
         measure({.file = file,
@@ -255,7 +257,7 @@ Options parse(int count, char** words) {
     known.add_options()("help", "this text")                                                                      //
         ("items", po::value(&options.items), "fp32 items in a file; default: what fits well into memory")         //
         ("text-items", po::value(&options.text_items), "items of the other formats; default: 100 times as many")  //
-        ("chunk-items", po::value(&options.chunk_items), "items of a chunk; default: as a GPU gets untuned")      //
+        ("chunk-items", po::value(&options.chunk_items), "items of a chunk; default: a 64th, at most 4096")       //
         ("readers", po::value(&readers), "reader threads, as 1,2,4; default: up to all usable cores")             //
         ("formats", po::value(&formats), "of bin,npy,u8,csv,jsonl; default: all")                                 //
         ("repeats", po::value(&options.repeats)->default_value(5), "of each measurement")                         //

@@ -47,9 +47,11 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     for (const AppSettings::Entry& entry : job.settings.entries()) {
         facts["settings"][entry.name] = plain_text(entry.value);
     }
-    facts["pipeline"] = {{"chunks", ChunkGrid(plan.items, plan.chunk_items).chunks()},
-                         {"chunk_items", plan.chunk_items},
-                         {"depth", plan.depth}};
+    facts["pipeline"] = is_chunk_size_measured(prepared)
+                            ? nlohmann::ordered_json{{"chunk_items", "auto"}}
+                            : nlohmann::ordered_json{{"chunks", ChunkGrid(plan.items, plan.chunk_items).chunks()},
+                                                     {"chunk_items", plan.chunk_items},
+                                                     {"depth", plan.depth}};
     return facts;
 }
 

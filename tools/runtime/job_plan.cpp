@@ -108,14 +108,21 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     plan.instructions = prepared.begun_with.instructions.value_or(host_instructions());
     plan.hang_timeout = job.fault.hang_timeout;
     plan.drain_timeout = job.fault.drain_timeout;
-    plan.chunk_items = job.pipeline.chunk_items.value_or(prepared.begun_with.chunk_items.value_or(
-        choose_chunk_items(plan.items, prepared.flop_per_item, plan.device, prepared.app->least_chunk(plan.device))));
+    plan.chunk_items = job.pipeline.chunk_items          ? *job.pipeline.chunk_items
+                       : prepared.begun_with.chunk_items ? *prepared.begun_with.chunk_items
+                       : is_chunk_size_measured(prepared)
+                           ? 1
+                           : choose_chunk_items(plan.items, prepared.flop_per_item, prepared.app->least_chunk());
     // Buffers hold a chunk, which need not exceed the job's items.
     plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
     const bool is_serial = job.pipeline.mode == PipelineMode::serial;
     plan.depth = is_serial ? 1 : job.pipeline.depth.value_or(choose_depth(job.pipeline.mode));
     plan.depth_by = is_serial ? DepthBy::serial_mode : job.pipeline.depth ? DepthBy::job : DepthBy::program;
     return prepared;
+}
+
+bool is_chunk_size_measured(const PreparedJob& job) {
+    return job.plan.device == DeviceKind::cuda && !job.job.pipeline.chunk_items && !job.begun_with.chunk_items;
 }
 
 std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,

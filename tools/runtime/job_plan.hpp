@@ -77,6 +77,9 @@ struct PreparedJob {
     std::optional<HeldFolder> notes;          // where this attempt records its end; set once output is open
 };
 
+/// Whether tune() still has to choose the chunk size, which is 1 until then.
+[[nodiscard]] bool is_chunk_size_measured(const PreparedJob& job);
+
 /// Opens and indexes the input while reading the weights. Throws Error; errors of the input take precedence over those
 /// of the weights.
 [[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, PhaseLog& phases);

@@ -123,7 +123,7 @@ void tune(PreparedJob& job, std::uint32_t devices) {
                                                                 .least_items = found.costs.least_items,
                                                                 .most_items = found.costs.most_items,
                                                                 .devices = suited});
-    plan.chunk_items = job.begun_with.chunk_items ? plan.chunk_items : choice.items;
+    plan.chunk_items = is_chunk_size_measured(job) ? choice.items : plan.chunk_items;
     if (!wanted.depth && wanted.mode == PipelineMode::overlap) {
         plan.depth = choice.depth;
     }
