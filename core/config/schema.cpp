@@ -19,8 +19,11 @@ bool is_in(std::string_view section, std::string_view name) {
 }
 
 std::string table_entry(const KeySpec& key) {
+    constexpr std::size_t widest = 14;
     const std::string_view text = key.default_text();
-    return fmt::format("  {:<14} {}\n  {:<14} takes {}; {}\n", key.name, key.help, "", key.expected(),
+    const std::string name = key.name.size() <= widest ? fmt::format("  {:<{}} ", key.name, widest)
+                                                       : fmt::format("  {}\n{:<{}}", key.name, "", widest + 3);
+    return fmt::format("{}{}\n{:<{}}takes {}; {}\n", name, key.help, "", widest + 3, key.expected(),
                        key.required           ? std::string(text)
                        : key.fallback.empty() ? std::string("no default")
                                               : fmt::format("default {}", text));
