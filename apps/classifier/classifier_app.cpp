@@ -193,7 +193,7 @@ constexpr std::array classifier_keys{
             .name = "names",
             .type = KeyType::boolean,
             .fallback = "false",
-            .help = "Write the label's name, which the weights' metadata has, behind the label."}};
+            .help = "Write the label's name, from the weights' metadata, beside the label."}};
 
 /// On a GPU the norm of an item has to fit into a block's registers, and rows of 16 bytes are copied.
 void check_sizes(const ClassifierSizes& sizes, DeviceKind kind) {

@@ -152,7 +152,7 @@ constexpr std::array keys{
     file_key<&Input::path>({.section = "input",
                             .name = "path",
                             .type = KeyType::path,
-                            .help = "The items to read. Required, unless the app makes items of input.count alone."}),
+                            .help = "The items to read. Required unless the app needs only input.count."}),
     file_key<&Input::format>(choice("input", "format", words_of<InputFormat>, "from the extension",
                                     "How the input is written; overrides its extension.")),
     file_key<&Input::columns>(
@@ -169,7 +169,7 @@ constexpr std::array keys{
         flag("input", "allow_empty", "false", "An input without items makes an empty output instead of an error.")),
     key<&Job::input, &Input::count>(
         count("input", "count", {0, most_items}, "1",
-              "csv, jsonl, txt: items made of each record, in a row. Without input.path: of the job.")),
+              "csv, jsonl, txt: consecutive items made from each record. Without input.path: items of the job.")),
     key<&Job::model, &Model::weights>(
         {.section = "model",
          .name = "weights",
@@ -223,19 +223,19 @@ constexpr std::array keys{
               "CPUs per rank to request from Slurm; auto: an even share of the job's CPUs on a node.", "auto")),
     slurm_name<&Slurm::job_name>("job_name", {}, "\"sluice\"", "The job's name.", {1, longest_name}),
     slurm_name<&Slurm::partition>("partition", ",", "the site's", "Where to run; separate several by commas."),
-    slurm_name<&Slurm::account>("account", {}, "the site's", "Who pays."),
+    slurm_name<&Slurm::account>("account", {}, "the site's", "The account to charge."),
     slurm_name<&Slurm::qos>("qos", {}, "the site's", "The quality of service."),
     slurm_name<&Slurm::constraint>("constraint", "&|*,:()[]!", "\"\"", "Features that the nodes must have.",
                                    {0, longest_list}),
     slurm_name<&Slurm::reservation>("reservation", ",", "\"\"", "A reservation to run in."),
     slurm_name<&Slurm::nodelist>("nodelist", ",[]", "\"\"", "Nodes that must be among the job's.", {0, longest_list}),
     slurm_name<&Slurm::exclude>("exclude", ",[]", "\"\"", "Nodes to leave out.", {0, longest_list}),
-    slurm_name<&Slurm::mail_user>("mail_user", "@+", "\"\"", "Who gets mail.", {0, longest_list}),
-    slurm_name<&Slurm::mail_type>("mail_type", ",", "\"\"", "When, as in END,FAIL."),
+    slurm_name<&Slurm::mail_user>("mail_user", "@+", "\"\"", "Who is sent mail.", {0, longest_list}),
+    slurm_name<&Slurm::mail_type>("mail_type", ",", "\"\"", "Events that mail is sent for, as in END,FAIL."),
     key<&Job::slurm, &Slurm::time>(
         duration("slurm", "time", {0, 0}, "the partition's", "The time limit of an attempt.")),
-    key<&Job::slurm, &Slurm::nodes>(count("slurm", "nodes", {1, most_nodes}, "1", "Nodes.")),
-    key<&Job::slurm, &Slurm::exclusive>(flag("slurm", "exclusive", "true", "Whole nodes.")),
+    key<&Job::slurm, &Slurm::nodes>(count("slurm", "nodes", {1, most_nodes}, "1", "Number of nodes.")),
+    key<&Job::slurm, &Slurm::exclusive>(flag("slurm", "exclusive", "true", "Ask for whole nodes.")),
     key<&Job::slurm, &Slurm::gpu_request>(
         choice("slurm", "gpu_request", words_of<GpuRequest>, "\"gpus-per-node\"", "How GPUs are requested.")),
     slurm_name<&Slurm::gpu_type>("gpu_type", {}, "\"\"", "The GPU type, by the site's name for it."),

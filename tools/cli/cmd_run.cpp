@@ -16,13 +16,12 @@ namespace sluice {
 namespace {
 
 void add_run_options(Options& options) {
-    options.add_options()                                                      //
-        ("quiet,q", "print nothing on stdout: no latency table")               //
-        ("table", "print all times of all ranks, in place of a line a stage")  //
-        ("no-progress", "show no progress on stderr")                          //
-        ("time-left", po::value<std::string>()->value_name("DURATION"),        //
-         "time until the job's limit (\"04:00:00\", \"90m\"), in place of what Slurm says: stop before it, in good "
-         "order")  //
+    options.add_options()                                                                        //
+        ("quiet,q", "print nothing on stdout: no latency table")                                 //
+        ("table", "print all times of all ranks, instead of a line per stage")                   //
+        ("no-progress", "show no progress on stderr")                                            //
+        ("time-left", po::value<std::string>()->value_name("DURATION"),                          //
+         "time left until the job's limit (\"04:00:00\", \"90m\"), instead of what Slurm says")  //
         ("retry", "forget that earlier attempts died (exit code 82)");
 }
 
