@@ -28,6 +28,8 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
     }
 }
 
+constexpr std::uint32_t chunks_held_back = 2;  // by the generator's models
+
 std::string texts(std::uint64_t items) {
     std::string lines;
     for (std::uint64_t item = 0; item < items; ++item) {
@@ -80,23 +82,29 @@ std::string problem_of_manifest(const std::filesystem::path& output) {
 Job::Job(std::filesystem::path folder, JobOptions options) : folder_(std::move(folder)), options_(std::move(options)) {
     std::filesystem::create_directories(folder_ / "mpi");
     write_file(folder_ / "items.txt", texts(options_.items));
-    write_file(folder_ / "job.toml", fmt::format(
-                                         R"(app = "classifier"
+    write_file(folder_ / "alphabet", "abcdefghijklmnopqrstuvwxyz");
+    const std::string app = options_.generates ? fmt::format(R"(app = "babble"
+generate.alphabet = "alphabet"
+[input]
+count = {}
+)",
+                                                             options_.items)
+                                               : R"(app = "classifier"
+output.scores = true
 [input]
 path = "items.txt"
 allow_empty = true
-[model]
+)";
+    write_file(folder_ / "job.toml", fmt::format(
+                                         R"({}[model]
 random = 17
-[output]
-path = "output.csv"
-scores = true
 [run]
 device = "host"
 devices = 1
 [pipeline]
 chunk_items = {}
 )",
-                                         options_.chunk_items));
+                                         app, options_.chunk_items));
 }
 
 std::uint64_t Job::chunks() const noexcept {
@@ -117,6 +125,9 @@ Attempt::Command Job::command(const Start& start) const {
     std::vector<std::string> faults = start.faults;
     if (options_.has_faults) {
         faults.emplace_back("due::*=salt:1");
+        if (options_.generates) {  // else it is done before most kills
+            faults.emplace_back("slow.compute=5000");
+        }
     }
     if (!options_.wrong_order.empty()) {
         faults.push_back(options_.wrong_order + "=break");
@@ -128,8 +139,9 @@ Attempt::Command Job::command(const Start& start) const {
         add({options_.mpirun, "--oversubscribe", "-n", std::to_string(start.ranks)});
     }
     // Attempts should continue despite repeated kills.
-    add({options_.sluice.native(), "run", "job.toml", "--retry", "--set", fmt::format("pipeline.depth={}", start.depth),
-         "--set", fmt::format("output.path={}", start.output.native())});
+    add({options_.sluice.native(), "run", "job.toml", "--retry", "--set",
+         fmt::format("pipeline.depth={}", start.depth + (options_.generates ? chunks_held_back : 0)), "--set",
+         fmt::format("output.path={}", start.output.native())});
     for (const std::string& setting : start.settings) {
         add({"--set", setting});
     }

@@ -28,10 +28,11 @@ struct JobOptions {
     std::uint32_t chunk_items = 1;
     /// The program has fault points; each chunk is then committed at once, so that a kill finds something committed.
     bool has_faults = false;
+    bool generates = false;     ///< The job is of the generator that holds chunks back (tests/e2e/generator_app.cpp).
     std::string wrong_order{};  ///< Fault point name of a wrong protocol; empty: the right one.
 };
 
-/// A small job of the classifier with random weights, in its own folder.
+/// A small job in its own folder: of the classifier with random weights, or of the tests' generator.
 class Job {
 public:
     Job(std::filesystem::path folder, JobOptions options);

@@ -66,6 +66,9 @@ Options parse(int argc, char** argv) {
     auto add = all.add_options();
     add("help", "print this");
     add("sluice", po::value(&sluice)->required(), "the program, best one with fault points");
+    add("generator", po::bool_switch(&options.job.generates),
+        "a job whose models hold chunks back; --sluice is sluice_generator. For --kills, --world-sizes, --points, "
+        "--errors");
     add("mpirun", po::value(&options.job.mpirun)->default_value("mpirun"), "what starts ranks");
     add("folder", po::value(&folder), "where to work; default: a new one in $TMPDIR, removed when all is well");
     add("items", po::value(&options.job.items)->default_value(120), "items of the job");
@@ -95,6 +98,10 @@ Options parse(int argc, char** argv) {
         std::exit(0);
     }
     po::notify(values);
+    if (options.job.generates &&
+        (options.stops || options.zombies > 0 || options.swaps > 0 || options.swap_points || !options.broken.empty())) {
+        throw po::error("--generator has no input to swap, and no results that may be altered");
+    }
     options.job.sluice = std::filesystem::absolute(sluice);
     options.folder = folder;
     options.json = json;
