@@ -18,7 +18,7 @@ install(FILES docs/report.schema.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/sluice)
 install(DIRECTORY core kernels apps DESTINATION ${headers} FILES_MATCHING PATTERN "*.hpp"
   PATTERN kernels/host EXCLUDE PATTERN kernels/cuda EXCLUDE PATTERN apps/classifier EXCLUDE
-  PATTERN apps/gpt2 EXCLUDE)
+  PATTERN apps/gpt2 EXCLUDE PATTERN apps/namegen EXCLUDE)
 install(FILES tools/cli/main.hpp DESTINATION ${headers}/tools/cli)
 install(FILES tools/runtime/job_file.hpp tools/runtime/run_job.hpp DESTINATION ${headers}/tools/runtime)
 
