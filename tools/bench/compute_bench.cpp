@@ -101,7 +101,8 @@ void fill(const ItemCodec& codec, std::span<std::byte> items) {
 /// `devices` models in parallel, each on its own core; range(0): items per chunk.
 void classifier(benchmark::State& state, std::size_t devices) {
     const auto app = open_classifier(false);
-    static const auto loaded = load_alone(*app, app->random_weights(17), Precision::fp32, DeviceKind::host, 2);
+    static const WeightBlob weights = app->random_weights(17);
+    static const auto loaded = load_alone(*app, weights, Precision::fp32, DeviceKind::host, 2);
     const auto items = static_cast<std::uint32_t>(state.range(0));
     const auto codec = app->make_codec();
     std::vector<std::unique_ptr<Engine>> engines;
@@ -120,7 +121,7 @@ void classifier(benchmark::State& state, std::size_t devices) {
         }
     }
     const double count = static_cast<double>(items) * static_cast<double>(devices);
-    set_rate(state, app->flop_per_item({}) * count);
+    set_rate(state, app->flop_per_item(weights) * count);
     state.counters["items/s"] =
         benchmark::Counter(count * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
