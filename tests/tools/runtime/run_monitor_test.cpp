@@ -67,7 +67,7 @@ void expect_a_stop_in_time(const StopRequest& stop) {
 }
 
 TEST(RunMonitor, LetsARunGoOnWhoseJobHasGotMoreTime) {
-    const JobInSlurm job("0:24", "echo 1:00:00");
+    const JobInSlurm job("7 0:24", "echo 7 1:00:00");
     const ServingRun run(job);
 
     EXPECT_TRUE(eventually([&] { return run.limit().value_or(0) > in_half_an_hour(); }));
@@ -76,7 +76,7 @@ TEST(RunMonitor, LetsARunGoOnWhoseJobHasGotMoreTime) {
 }
 
 TEST(RunMonitor, LetsARunGoOnWhoseJobHasNoLimitAnyMore) {
-    const JobInSlurm job("0:24", "echo UNLIMITED");
+    const JobInSlurm job("7 0:24", "echo 7 UNLIMITED");
     const ServingRun run(job);
 
     EXPECT_TRUE(eventually([&] { return job.times_asked() == 2 && !run.limit(); }));
@@ -85,7 +85,7 @@ TEST(RunMonitor, LetsARunGoOnWhoseJobHasNoLimitAnyMore) {
 }
 
 TEST(RunMonitor, DoesNotBelieveTheLimitAtTheJobsStartForEver) {
-    const JobInSlurm job("1:00:00", "exit 1");
+    const JobInSlurm job("7 1:00:00", "exit 1");
     ::setenv("SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + 24).c_str(), 1);
     const ServingRun run(job);
 
@@ -94,8 +94,17 @@ TEST(RunMonitor, DoesNotBelieveTheLimitAtTheJobsStartForEver) {
     EXPECT_EQ(run.stop().signal(), 0);
 }
 
+TEST(RunMonitor, TakesTheLimitOfItsOwnTaskOfAnArray) {
+    const JobInSlurm job("70 0:24; echo 7 1:00:00; echo 6 0:24", "exit 1");
+    const ServingRun run(job);
+
+    EXPECT_TRUE(eventually([&] { return run.limit().value_or(0) > in_half_an_hour(); }));
+
+    EXPECT_EQ(run.stop().signal(), 0);
+}
+
 TEST(RunMonitor, StopsARunInTimeWhenItsJobHasGotNoMore) {
-    const JobInSlurm job("0:10", "echo 0:10");
+    const JobInSlurm job("7 0:10", "echo 7 0:10");
     const ServingRun run(job);
 
     expect_a_stop_in_time(run.stop());
@@ -104,7 +113,7 @@ TEST(RunMonitor, StopsARunInTimeWhenItsJobHasGotNoMore) {
 }
 
 TEST(RunMonitor, StopsARunInTimeWhenSlurmDoesNotAnswerAgain) {
-    const JobInSlurm job("0:10", "exit 1");
+    const JobInSlurm job("7 0:10", "exit 1");
     const ServingRun run(job);
 
     expect_a_stop_in_time(run.stop());
@@ -113,7 +122,7 @@ TEST(RunMonitor, StopsARunInTimeWhenSlurmDoesNotAnswerAgain) {
 }
 
 TEST(RunMonitor, AsksNobodyAboutALimitThatItWasGiven) {
-    const JobInSlurm job("1:00:00", "echo 1:00:00");
+    const JobInSlurm job("7 1:00:00", "echo 7 1:00:00");
     const ServingRun run(job, std::chrono::seconds(10));
 
     expect_a_stop_in_time(run.stop());
