@@ -5,14 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstddef>
-#include <fstream>
+#include <cstdint>
 #include <span>
 #include <sstream>
 #include <string_view>
 #include <vector>
 
 #include "core/checksum.hpp"
+#include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
 
@@ -36,15 +38,20 @@ std::string host_name() {
 
 std::string build_id() {
     const char* const path = "/proc/self/exe";
-    std::ifstream file(path, std::ios::binary);
-    std::vector<char> block(std::size_t{1} << 20);
+    const Descriptor file(open_to_read(path));
+    int error = file.number() < 0 ? errno : 0;
+    std::vector<std::byte> block(std::size_t{1} << 20);
     Checksum checksum;
-    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
-        checksum.add(std::as_bytes(std::span(block).first(static_cast<std::size_t>(file.gcount()))));
+    for (std::uint64_t offset = 0, got = 1; error == 0 && got != 0; offset += got) {
+        const Descriptor::Read read = file.read_at(offset, block);
+        error = read.error;
+        got = read.bytes;
+        checksum.add(std::span(block).first(read.bytes));
     }
-    if (!file.is_open() || file.bad()) {
-        throw Error(ExitCode::io_error,
-                    {.id = "E-IO-003", .where = path, .what = "cannot be read", .hint = "mount /proc"});
+    if (error != 0) {
+        throw Error(
+            ExitCode::io_error,
+            {.id = "E-IO-003", .where = path, .what = "cannot be read: " + system_text(error), .hint = "mount /proc"});
     }
     return hexadecimal(checksum.value());
 }
