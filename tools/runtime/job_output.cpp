@@ -117,7 +117,8 @@ CommittedOutputOptions options_of(const PreparedJob& prepared) {
             .settings = settings_of(prepared),
             .me = this_process(read_launch().slurm_job.value_or(std::string()), this_attempt().restarts),
             .nonfinite = output.nonfinite,
-            .policy = {.check_sources = check_of_files(prepared)},
+            // Without its name g++ 12 destroys its function twice when a later member throws.
+            .policy = CommitPolicy{.check_sources = check_of_files(prepared)},
             .provenance = {{"build", build_id()}, {"host", host_name()}}};
 }
 

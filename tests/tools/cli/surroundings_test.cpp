@@ -101,5 +101,23 @@ TEST_F(Surroundings, WithoutThreadsSayWhatToRaise) {
                 HasSubstr("error[E-MEM-108]: the system starts no more threads\n  hint: raise `ulimit -u`"));
 }
 
+TEST_F(Surroundings, WithTooFewOpenFilesSayWhatToRaise) {
+    constexpr int not_even_its_libraries = 127;
+    int refused = 0;
+    for (int limit = 4, code = 1; code != 0; ++limit) {
+        ASSERT_LT(limit, 64);
+        const ProcessResult result =
+            run({"/usr/bin/prlimit", "--nofile=" + std::to_string(limit)}, {"run", "job.toml", "--quiet"});
+        code = result.exit_code;
+        if (code != 0 && code != not_even_its_libraries) {
+            EXPECT_EQ(code, 71) << result.err;
+            EXPECT_THAT(result.err, HasSubstr("error[E-IO-005]: ")) << limit;
+            ++refused;
+        }
+        std::filesystem::remove_all(folder_.path() / "labels.csv.sluice");
+    }
+    EXPECT_GT(refused, 0);
+}
+
 }  // namespace
 }  // namespace sluice::test
