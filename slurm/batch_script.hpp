@@ -18,6 +18,7 @@ struct ScriptPaths {
     [[nodiscard]] std::filesystem::path script() const { return run_folder / "script.sh"; }
     [[nodiscard]] std::filesystem::path logs() const { return run_folder / "logs"; }
     [[nodiscard]] std::filesystem::path submission() const { return run_folder / "submitted.json"; }
+    [[nodiscard]] std::filesystem::path lock() const { return run_folder / "submit.lock"; }
     [[nodiscard]] std::filesystem::path status() const { return run_folder / "status.json"; }
     [[nodiscard]] std::filesystem::path drain_request() const { return run_folder / "drain"; }
     [[nodiscard]] std::filesystem::path retry_request() const { return run_folder / "retry"; }

@@ -1,6 +1,8 @@
 #include "slurm/submit.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +24,22 @@ namespace {
 constexpr unsigned private_mode = 0700;
 constexpr std::chrono::seconds submit_patience{
     120};  // a busy controller is slow, and a killed sbatch may have succeeded
+
+/// Held by one `sluice submit` of an output at a time, until it ends or is killed. Where the file system knows no
+/// locks, by all.
+Descriptor lock_submission(const ScriptPaths& paths) {
+    Descriptor lock;
+    if (const int error = FilePlace::entry(paths.lock()).open(O_RDWR | O_CREAT | O_NOFOLLOW, lock); error != 0) {
+        fail_on_file(paths.lock(), "open", error);
+    }
+    if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        throw Error(ExitCode::in_use, {.id = "E-OUT-079",
+                                       .where = escaped(paths.run_folder.native()),
+                                       .what = "another `sluice submit` is submitting a job for it",
+                                       .hint = "wait for it: `sluice status` shows its job"});
+    }
+    return lock;
+}
 
 void refuse_second_job(const ScriptPaths& paths) {
     const std::optional<Submission> earlier = read_submission(paths.submission());
@@ -67,6 +85,19 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
     return *result;
 }
 
+void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths) {
+    const mode_t users = ::umask(0077);  // plan and script are private; the job's output follows the user's umask
+    make_folder(paths.logs(), private_mode);
+    remove_file(paths.drain_request());
+    remove_file(paths.retry_request());
+    if (deaths == EarlierDeaths::forget) {
+        write_text_durably(paths.retry_request(), {});
+    }
+    write_text_durably(paths.plan(), to_toml(job));
+    write_text_durably(paths.script(), batch_script(job, paths));
+    ::umask(users);
+}
+
 /// A uniquely named file, removed by the destructor.
 class TemporaryScript {
 public:
@@ -103,25 +134,14 @@ void check_user_options(const std::vector<std::string>& options) {
     }
 }
 
-void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths) {
+Submission submit(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths,
+                  const std::vector<std::string>& more) {
     const RunPaths run = run_paths(job.output.path, {});
     const RunFolders folders = make_run_folder(run);
+    const Descriptor lock = lock_submission(paths);
     refuse_second_job(paths);
     refuse_foreign_file_beside(run);
-    const mode_t users = ::umask(0077);  // plan and script are private; the job's output follows the user's umask
-    make_folder(paths.logs(), private_mode);
-    remove_file(paths.drain_request());
-    remove_file(paths.retry_request());
-    if (deaths == EarlierDeaths::forget) {
-        write_text_durably(paths.retry_request(), {});
-    }
-    write_text_durably(paths.plan(), to_toml(job));
-    write_text_durably(paths.script(), batch_script(job, paths));
-    ::umask(users);
-}
-
-Submission submit(const ScriptPaths& paths, const std::vector<std::string>& more) {
-    const HeldFolder held(paths.run_folder, FolderTrust::only_mine);
+    write_run_files(job, paths, deaths);
     const ChildResult result = call_sbatch(sbatch_words({"--parsable"}, more, paths.script()));
     const std::optional<Submission> submission = parse_submission(result.out);
     if (!submission) {

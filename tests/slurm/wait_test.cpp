@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "slurm/run_status.hpp"
@@ -118,6 +120,30 @@ TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
         EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
     }
     EXPECT_EQ(submit("input.path=absent.txt", "--no-files").exit_code, 0);
+}
+
+TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "read -r _ <>fifo; echo 7");
+    slurm.add("squeue", "echo 'PENDING|Priority|N/A|'");
+    ASSERT_EQ(::mkfifo((job.path() / "fifo").c_str(), 0600), 0);
+    const auto start = [&] {
+        return std::make_unique<Process>(launch_words(0, {"submit", "job.toml"}), ProcessOptions{.folder = job.path()});
+    };
+
+    const auto first = start();
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.path() / "labels.csv.sluice/script.sh"); }));
+    const ProcessResult meanwhile = start()->wait();
+    std::ofstream(job.path() / "fifo") << "go on\n";
+    const ProcessResult submitted = first->wait();
+    const ProcessResult later = start()->wait();
+
+    EXPECT_EQ(submitted.out, "7\n") << submitted.err;
+    for (const ProcessResult& refused : {meanwhile, later}) {
+        EXPECT_EQ(refused.exit_code, 79) << refused.err;
+        EXPECT_THAT(refused.err, HasSubstr("error[E-OUT-079]: "));
+    }
 }
 
 TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {

@@ -116,8 +116,8 @@ int submit_job(const ParsedArguments& parsed) {
             return 0;
         }
     }
-    write_run_files(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count);
-    const Submission submission = submit(paths, more);
+    const Submission submission =
+        submit(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count, more);
     print(parsed.has("json") ? as_json(paths, submission, std::nullopt) : submission.job + "\n");
     return parsed.has("wait") ? wait_for_run(paths.run_folder) : 0;
 }
