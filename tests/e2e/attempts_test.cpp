@@ -93,6 +93,21 @@ TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
     EXPECT_THAT(result.err, HasSubstr("warning[W-OUT-120]"));
 }
 
+TEST(ReportOfAJob, ThatCanBeNeitherPlacedNorKeptIsSaidToBeLost) {
+    const EchoJob job(slow_items);
+    const auto process = job.start(0, chunks_of_one);
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
+
+    std::filesystem::create_directories(job.path() / "labels.csv.sluice/reports/0001.json");
+    std::filesystem::create_directory(job.path() / "labels.csv.report.json");
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, Not(HasSubstr("goes to")));
+    EXPECT_THAT(result.err, HasSubstr("labels.csv.report.json: the report is not there: is a folder"));
+    EXPECT_THAT(result.err, HasSubstr("\n  hint: it is lost; the results are not affected\n"));
+}
+
 TEST(ReportOfAJob, ThatCannotBeKeptLeavesTheOutputComplete) {
     const EchoJob job(slow_items);
     const auto process = job.start(0, chunks_of_one);

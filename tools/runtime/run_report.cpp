@@ -104,7 +104,7 @@ std::filesystem::path warn_unless_kept(const std::string& text, const JobConfig:
     try {
         return keep_report(run_paths(output.path, {}), attempt, text);
     } catch (const Error& error) {
-        warn_of_report(error, "it goes to " + escaped(output.report.native()) + " alone; the results are not affected");
+        warn_of_report(error, "the results are not affected");
         return {};
     }
 }
@@ -113,7 +113,8 @@ void warn_unless_placed(const std::string& text, const JobConfig::Output& output
     try {
         place_report(text, output.report, output.path);
     } catch (const Error& error) {
-        warn_of_report(error, kept.empty() ? error.text().hint : "it is also in " + escaped(kept.native()));
+        warn_of_report(error, kept.empty() ? "it is lost; the results are not affected"
+                                           : "it is also in " + escaped(kept.native()));
     }
 }
 
