@@ -186,6 +186,17 @@ Error no_answer(const char* program, const std::optional<ChildResult>& result, s
                                      : fmt::format("did not answer within {} s", at_most.count()));
 }
 
+std::string_view line_of(std::string_view word, std::string_view lines) {
+    while (!lines.empty()) {
+        const std::string_view line = lines.substr(0, lines.find('\n'));
+        if (line.starts_with(word) && line.substr(word.size()).starts_with(' ')) {
+            return line.substr(word.size() + 1);
+        }
+        lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+    }
+    return {};
+}
+
 std::string complaint_of(const ChildResult& result) {
     std::string lines;
     std::string_view rest = result.err;

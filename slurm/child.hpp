@@ -4,6 +4,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -31,6 +32,11 @@ struct ChildResult {
 /// The same for a call that has failed, or did not end within `at_most`.
 [[nodiscard]] Error no_answer(const char* program, const std::optional<ChildResult>& result,
                               std::chrono::seconds at_most);
+
+/// Rest of the first of `lines` that begins with `word` and a space; empty: none. Slurm answers for a job with a line
+/// for each task of an array and each component of a heterogeneous job whose own number that is, and for 0 with all
+/// jobs.
+[[nodiscard]] std::string_view line_of(std::string_view word, std::string_view lines);
 
 /// Its stderr as one line for a message: lines joined by "; ", escaped.
 [[nodiscard]] std::string complaint_of(const ChildResult& result);

@@ -83,13 +83,14 @@ std::filesystem::path folder_of_job(const std::string& job) {
     if (!result || result->exit_code != 0) {
         throw no_answer("scontrol", result, query_patience);
     }
+    const std::string_view record = line_of("JobId=" + job, result->out);
     constexpr std::string_view mark = " StdOut=";
-    const std::size_t at = result->out.find(mark);
-    if (at == std::string::npos) {
+    const std::size_t at = record.find(mark);
+    if (at == std::string_view::npos) {
         return {};
     }
     const std::size_t begin = at + mark.size();
-    const std::filesystem::path log = result->out.substr(begin, result->out.find_first_of(" \n", begin) - begin);
+    const std::filesystem::path log = record.substr(begin, record.find(' ', begin) - begin);
     const std::filesystem::path folder = log.parent_path().parent_path();
     std::error_code unknown;  // not visible from here
     return std::filesystem::exists(folder / "plan.toml", unknown) ? folder : std::filesystem::path();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -21,18 +20,6 @@ std::optional<std::int64_t> count_in(std::string_view text) {
     constexpr std::int64_t most = 1'000'000'000'000;
     const auto value = parse_number<std::int64_t>(text);
     return value && *value >= 0 && *value <= most ? value : std::nullopt;
-}
-
-/// What stands behind `job` in `lines`; empty: nothing.
-std::string_view line_of(std::string_view job, std::string_view lines) {
-    while (!lines.empty()) {
-        const std::string_view line = lines.substr(0, lines.find('\n'));
-        if (line.starts_with(job) && line.substr(job.size()).starts_with(' ')) {
-            return line.substr(job.size() + 1);
-        }
-        lines.remove_prefix(std::min(lines.size(), line.size() + 1));
-    }
-    return {};
 }
 
 }  // namespace
@@ -67,7 +54,6 @@ std::optional<std::chrono::seconds> parse_time_left(std::string_view text) {
 }
 
 std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job, const std::stop_token& stop) {
-    // It has a line for each task of an array and each component of a heterogeneous job whose own number this is.
     const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%A %L"}, squeue_patience, stop);
     if (!answer || answer->exit_code != 0) {
         throw no_answer("squeue", answer, squeue_patience);

@@ -102,6 +102,22 @@ TEST(StatusOfANumber, TellsASlurmThatDoesNotAnswerFromAJobThatItDoesNotKnow) {
     EXPECT_EQ(another.exit_code, 66) << another.err;
 }
 
+TEST(StatusOfANumber, TakesNoOtherJobForTheOneThatIsMeant) {
+    const JobFolder job(1);
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+    const std::filesystem::path folder = job.path() / "labels.csv.sluice";
+    write_file(folder / "plan.toml", {});
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("scontrol", "echo 'JobId=17 JobName=x StdOut=/x/logs/17.log'; echo 'JobId=7 JobName=sluice StdOut=" +
+                              folder.native() + "/logs/7.log'");
+    const auto exit_code_of = [&](const std::string& number) {
+        return Process(launch_words(0, {"status", number}), ProcessOptions{.folder = job.path()}).wait().exit_code;
+    };
+
+    EXPECT_EQ(exit_code_of("7"), 0);
+    EXPECT_EQ(exit_code_of("0"), 66) << "scontrol shows all jobs";
+}
+
 TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
