@@ -60,26 +60,6 @@ std::optional<std::uint64_t> start_in(const std::string& text) {
     return std::stoull("0" + field);
 }
 
-bool is_here(const Owner& owner, const Owner& me) {
-    return !owner.boot.empty() && owner.boot == me.boot && owner.host == me.host && !owner.process_space.empty() &&
-           owner.process_space == me.process_space;
-}
-
-bool has_ended(const Owner& owner, const Owner& me) {
-    if (!owner.job.empty() && owner.job == me.job && owner.restarts < me.restarts) {
-        return true;
-    }
-    if (!is_here(owner, me)) {
-        return false;
-    }
-    const std::string text = stat_of_process(owner.process);
-    if (::kill(static_cast<pid_t>(owner.process), 0) != 0 && errno == ESRCH) {
-        return true;
-    }
-    // Without either of the two nothing is known: the heartbeat decides.
-    return !text.empty() && owner.process_start != 0 && start_in(text) != owner.process_start;
-}
-
 std::chrono::nanoseconds time_of(const struct ::stat& status) {
     return std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
 }
@@ -158,6 +138,26 @@ std::optional<Owner> read_owner(const std::filesystem::path& attempt) {
     } catch (const nlohmann::json::exception&) {  // as good as none: the heartbeat decides
         return std::nullopt;
     }
+}
+
+bool is_here(const Owner& owner, const Owner& me) {
+    return !owner.boot.empty() && owner.boot == me.boot && owner.host == me.host && !owner.process_space.empty() &&
+           owner.process_space == me.process_space;
+}
+
+bool has_ended(const Owner& owner, const Owner& me) {
+    if (!owner.job.empty() && owner.job == me.job && owner.restarts < me.restarts) {
+        return true;
+    }
+    if (!is_here(owner, me)) {
+        return false;
+    }
+    const std::string text = stat_of_process(owner.process);
+    if (::kill(static_cast<pid_t>(owner.process), 0) != 0 && errno == ESRCH) {
+        return true;
+    }
+    // Without either of the two nothing is known: the heartbeat decides.
+    return !text.empty() && owner.process_start != 0 && start_in(text) != owner.process_start;
 }
 
 Sighting look_for_owner(const std::filesystem::path& attempt, const Owner& me, std::chrono::seconds alive_within) {

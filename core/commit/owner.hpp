@@ -33,6 +33,12 @@ struct Owner {
 /// nullopt: damaged or not there.
 [[nodiscard]] std::optional<Owner> read_owner(const std::filesystem::path& attempt);
 
+/// Whether `owner` is a process that `me` could see: of this start of this host, and of the same PID namespace.
+[[nodiscard]] bool is_here(const Owner& owner, const Owner& me);
+
+/// Whether it is known to have ended: by the process table here, or as an earlier run of `me`'s job.
+[[nodiscard]] bool has_ended(const Owner& owner, const Owner& me);
+
 enum class Presence {
     gone,     ///< It is known to have ended.
     silent,   ///< Its heartbeat is older than allowed, or as far in the future.

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 
@@ -141,6 +142,43 @@ TEST(SlowDrain, TakesNoLongerThanTheJobAllows) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), testing::ContainsRegex("after 1 of 188 chunks; chunks in flight took longer"));
     job.expect_unfinished();
+}
+
+ProcessResult command(const JobFolder& job, const std::string& name) {
+    return Process(launch_words(0, {name, "labels.csv"}), ProcessOptions{.folder = job.path()}).wait();
+}
+
+TEST(KilledRun, CannotBeDrained) {
+    const JobFolder job(held_items());
+    ASSERT_EQ(end_by(SIGKILL, job).exit_code, 128 + SIGKILL);
+
+    const ProcessResult result = command(job, "drain");
+
+    EXPECT_EQ(result.exit_code, 66);
+    EXPECT_THAT(result.err, HasSubstr("error[E-SLM-117]: "));
+    EXPECT_THAT(result.err, HasSubstr(" is gone\n"));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice/drain"));
+}
+
+TEST(KilledRun, HasNoLaterRunWithItsNumberCancelledInItsPlace) {
+    const JobFolder killed(held_items());
+    ASSERT_EQ(end_by(SIGKILL, killed).exit_code, 128 + SIGKILL);
+    const JobFolder other(held_items());
+    const auto process = start_computing(other, {"pipeline.chunk_items=8"});
+    const std::filesystem::path status = killed.path() / "labels.csv.sluice/status.json";
+    nlohmann::json json = nlohmann::json::parse(contents(status));
+
+    json["process"] = process->pid();
+    write_file(status, json.dump());
+    const ProcessResult result = command(killed, "cancel");
+
+    EXPECT_EQ(result.exit_code, 66) << result.out;
+    EXPECT_FALSE(is_pending(process->pid(), SIGTERM));
+    EXPECT_EQ(process->err().find("finishing the chunks in flight"), std::string::npos);
+    EXPECT_EQ(command(other, "cancel").exit_code, 0);
+    wait_for_drain(*process);
+    other.release();
+    EXPECT_EQ(process->wait().exit_code, 75);
 }
 
 }  // namespace

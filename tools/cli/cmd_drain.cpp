@@ -2,8 +2,9 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <system_error>
+#include <vector>
 
+#include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
 #include "core/machine/provenance.hpp"
@@ -40,6 +41,12 @@ bool may_be_queued(const Submission& submission) {
     }
 }
 
+/// Who works on the newest attempt, or has.
+std::optional<Owner> newest_owner(const RunPaths& paths) {
+    const std::vector<std::uint32_t> attempts = attempts_of(paths);
+    return attempts.empty() ? std::nullopt : read_owner(paths.attempt(attempts.back()));
+}
+
 /// A request that no process would read is refused.
 void refuse_where_nothing_runs(const RunPaths& paths) {
     const std::filesystem::path folder = paths.run_folder();
@@ -47,16 +54,18 @@ void refuse_where_nothing_runs(const RunPaths& paths) {
         refuse_idle(folder, "nothing to drain: the run is complete");
     }
     const std::optional<RunStatus> status = read_run_status(folder / "status.json");
-    if (status && !status->end) {
+    const std::optional<Owner> owner = newest_owner(paths);
+    if (status && !status->end && !(owner && has_ended(*owner, this_process({}, 0)))) {
         return;
     }
     const std::optional<Submission> submission = read_submission(folder / "submitted.json");
     if (submission && may_be_queued(*submission)) {
         return;
     }
-    refuse_idle(folder, !status ? "nothing to drain: no attempt has started"
-                                : fmt::format("nothing to drain: the last attempt has ended with exit code {}",
-                                              status->end->code));
+    refuse_idle(folder, !status        ? "nothing to drain: no attempt has started"
+                        : !status->end ? fmt::format("nothing to drain: {} is gone", describe(*owner))
+                                       : fmt::format("nothing to drain: the last attempt has ended with exit code {}",
+                                                     status->end->code));
 }
 
 int drain_run(const ParsedArguments& parsed) {
@@ -98,6 +107,15 @@ int cancel_run(const ParsedArguments& parsed) {
     if (!status || status->end) {
         refuse_idle(folder, "no attempt is running");
     }
+    const std::optional<Owner> owner = newest_owner(run.paths);
+    const Owner me = this_process({}, 0);
+    if (owner && is_here(*owner, me) && !has_ended(*owner, me)) {
+        if (::kill(static_cast<pid_t>(owner->process), SIGTERM) != 0) {
+            refuse_idle(folder, fmt::format("cannot signal process {}: {}", owner->process, system_text(errno)));
+        }
+        print(fmt::format("sent SIGTERM to process {}\n", owner->process));
+        return 0;
+    }
     if (!status->job.empty()) {
         refuse_idle(folder, fmt::format("its last attempt belonged to job {}, which has ended", escaped(status->job)));
     }
@@ -105,17 +123,7 @@ int cancel_run(const ParsedArguments& parsed) {
         refuse_idle(folder, fmt::format("process {} on {} works on it, not one on this host", status->process,
                                         escaped(status->host)));
     }
-    // The pid may have been reused.
-    std::error_code gone;
-    const auto program = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", status->process), gone);
-    if (gone || program.filename() != own_program().filename()) {
-        refuse_idle(folder, fmt::format("its process {} is gone", status->process));
-    }
-    if (::kill(static_cast<pid_t>(status->process), SIGTERM) != 0) {
-        refuse_idle(folder, fmt::format("cannot signal process {}: {}", status->process, system_text(errno)));
-    }
-    print(fmt::format("sent SIGTERM to process {}\n", status->process));
-    return 0;
+    refuse_idle(folder, fmt::format("its process {} is gone, or cannot be seen from here", status->process));
 }
 
 }  // namespace
