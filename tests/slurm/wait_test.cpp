@@ -231,6 +231,26 @@ TEST(Drain, OfACompleteRunIsRefused) {
     EXPECT_THAT(result.err, HasSubstr("nothing to drain: the run is complete"));
 }
 
+TEST(Cancel, NamesAJobThatSluiceHasNotSubmitted) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    const std::filesystem::path folder = job.path() / "labels.csv.sluice";
+    std::filesystem::create_directory(folder);
+    ASSERT_EQ(write_run_status(folder / "status.json", RunStatus{.job = "7", .host = "n0"}), 0);
+    const auto cancel = [&](const std::string& answer) {
+        slurm.add("squeue", answer);
+        return Process(launch_words(0, {"cancel", "labels.csv"}), ProcessOptions{.folder = job.path()}).wait();
+    };
+
+    const ProcessResult running = cancel("echo 'RUNNING|None|N/A|n0'");
+    const ProcessResult over = cancel("exit 0");
+
+    EXPECT_EQ(running.exit_code, 66);
+    EXPECT_THAT(running.err, HasSubstr("job 7 works on it, which `sluice submit` has not submitted: scancel 7\n"));
+    EXPECT_EQ(over.exit_code, 66);
+    EXPECT_THAT(over.err, HasSubstr("its last attempt belonged to job 7, which has ended\n"));
+}
+
 TEST(Submit, AndCheckWarnOfANoticeThatLeavesLittleOfTheTime) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);

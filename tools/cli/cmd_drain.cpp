@@ -117,7 +117,12 @@ int cancel_run(const ParsedArguments& parsed) {
         return 0;
     }
     if (!status->job.empty()) {
-        refuse_idle(folder, fmt::format("its last attempt belonged to job {}, which has ended", escaped(status->job)));
+        const std::string job = escaped(status->job);
+        const std::optional<QueuedJob> queued = find_in_queue({.job = status->job});
+        refuse_idle(folder,
+                    queued && queued->is_active()
+                        ? fmt::format("job {0} works on it, which `sluice submit` has not submitted: scancel {0}", job)
+                        : fmt::format("its last attempt belonged to job {}, which has ended", job));
     }
     if (status->host != host_name()) {
         refuse_idle(folder, fmt::format("process {} on {} works on it, not one on this host", status->process,
