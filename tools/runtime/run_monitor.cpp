@@ -83,7 +83,7 @@ void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesy
     }
     held_.emplace(run_folder, FolderTrust::only_mine);
     folder_ = run_folder;
-    if (status_.job.empty()) {  // outside of Slurm the same command continues the run: an old request is void
+    if (!status_.most_attempts) {  // not submitted: the same command continues the run, so an old request is void
         static_cast<void>(try_to_remove_file(folder_ / "drain"));
     }
     look();

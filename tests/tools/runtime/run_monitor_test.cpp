@@ -130,6 +130,27 @@ TEST(RunMonitor, AsksNobodyAboutALimitThatItWasGiven) {
     EXPECT_EQ(job.times_asked(), 0U);
 }
 
+TEST(RunMonitor, TakesAnOldDrainRequestForVoidInAJobByHand) {
+    const JobInSlurm job("7 1:00:00", "exit 1");
+    write_file(job.folder() / "drain", {});
+    const ServingRun run(job);
+
+    EXPECT_FALSE(std::filesystem::exists(job.folder() / "drain"));
+    EXPECT_TRUE(eventually([&] { return run.limit().has_value(); }));
+    EXPECT_EQ(run.stop().signal(), 0);
+}
+
+TEST(RunMonitor, ObeysAnOldDrainRequestInASubmittedJob) {
+    const JobInSlurm job("7 1:00:00", "exit 1");
+    write_file(job.folder() / "drain", {});
+    ::setenv("SLUICE_RESUME", "requeue", 1);
+    const ServingRun run(job);
+    ::unsetenv("SLUICE_RESUME");
+
+    EXPECT_TRUE(eventually([&] { return run.stop().signal() != 0; }));
+    EXPECT_EQ(run.stop().reason(), StopReason::drain_request);
+}
+
 TEST(RunMonitor, KnowsTheRatesOfARunThatWasShorterThanAnyLook) {
     const TemporaryFolder folder;
     Doorbell bell;
