@@ -91,7 +91,8 @@ struct NormScales {
 };
 void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStream_t stream);
 
-inline constexpr std::uint32_t most_norm_width = 4096;  ///< In bf16 and fp16; in tf32 and tf32x3 wider rows take longer.
+inline constexpr std::uint32_t most_norm_width =
+    4096;  ///< In bf16 and fp16; in tf32 and tf32x3 wider rows take longer.
 
 /// to[r] = activation(from[r]), or if gated activation(the first half of from[r]) * the second half, for the first
 /// `*rows` rows. Kept as norms are.
