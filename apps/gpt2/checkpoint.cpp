@@ -176,6 +176,11 @@ std::vector<TensorSpec> tensors_of(const Config& config) {
     return config.family == Family::llama ? llama_tensors(config) : gpt2_tensors(config.shape);
 }
 
+bool has_config(const std::filesystem::path& weights) {
+    return is_checkpoint_index(weights) || weights.extension() == ".safetensors" ||
+           !TensorReader(weights).is_headerless();
+}
+
 WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::optional<std::filesystem::path>& config,
                            const std::optional<std::filesystem::path>& generation) {
     const Checkpoint checkpoint(weights);

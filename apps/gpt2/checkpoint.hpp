@@ -16,6 +16,10 @@ namespace sluice::gpt2 {
 /// All tensors of a model, in the order of its WeightBlob.
 [[nodiscard]] std::vector<TensorSpec> tensors_of(const Config& config);
 
+/// Whether a config.json describes `weights`: all but those of the 124M GPT-2 without a header. Opens a file whose name
+/// does not tell. Throws Error (no_input, bad_data).
+[[nodiscard]] bool has_config(const std::filesystem::path& weights);
+
 /// `weights`: a safetensors file with Hugging Face's names, with or without the prefix "transformer." or "model."; an
 /// index (.json) of a sharded checkpoint; or the tensors of the 124M GPT-2 without a header. `config` and `generation`
 /// as for read_config(). Throws Error (no_input, bad_data, numeric).

@@ -145,13 +145,9 @@ public:
     }
 
 private:
-    /// The headerless file is of one model only.
     [[nodiscard]] bool needs_config() const {
         const std::filesystem::path* const weights = settings_.weights();
-        if (weights == nullptr) {
-            return options_.files.config.has_value();
-        }
-        return weights->extension() == ".safetensors" || weights->extension() == ".json";
+        return weights == nullptr ? options_.files.config.has_value() : has_config(*weights);
     }
 
     [[nodiscard]] bool needs_tokenizer() const { return !options_.takes_ids || !options_.gives_ids; }

@@ -227,6 +227,24 @@ TEST_F(Gpt2, RefusesIdsThatAreNone) {
     EXPECT_THAT(err_of({1, -1, 3}), HasSubstr("item 0 (at byte 0): column 2 is 3, behind a negative number"));
 }
 
+/// With another config the largest id would be 50256: far beyond the embeddings.
+TEST_F(Gpt2, KnowsACheckpointByWhatItHoldsWhateverItIsCalled) {
+    std::filesystem::rename(path() / "model.safetensors", path() / "checkpoint");
+    write_job("results = \"ids\"\n");
+    EXPECT_EQ(run(0, {"model.weights=checkpoint"}).exit_code, 0);
+    write_file(path() / "ids.txt", "259\n260\n");
+    write_job("prompts = \"ids\"\nresults = \"ids\"\n", "path = \"ids.txt\"");
+
+    const ProcessResult beyond = run(0, {"model.weights=checkpoint", "output.path=ids.csv"});
+
+    EXPECT_EQ(beyond.exit_code, 65);
+    EXPECT_THAT(beyond.err, HasSubstr("item 1: '260' is no token id, expected 0 to 259"));
+    std::filesystem::remove(path() / "config.json");
+    const ProcessResult unknown = run(0, {"model.weights=checkpoint", "output.path=ids.csv"});
+    EXPECT_EQ(unknown.exit_code, 66);
+    EXPECT_THAT(unknown.err, HasSubstr("config.json: model.config: cannot open: No such file"));
+}
+
 TEST_F(Gpt2, EndsTextsAtTheStringsThatStopThem) {
     write_job("temperature = 1.5\n");
     const std::string whole = output_of(0, {"output.path=texts.csv"});
