@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr SideFileErrors index_errors{"E-MOD-171", "fetch the checkpoint again"};
+constexpr SideFileErrors index_errors{"E-MOD-171", "fetch the checkpoint again, as safetensors"};
 
 }  // namespace
 
@@ -36,9 +36,9 @@ std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weight
     std::set<std::string> names;
     for (const auto& [tensor, shard] : map->items()) {
         const std::string name = shard.is_string() ? shard.get<std::string>() : std::string();
-        if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..") {
+        if (!name.ends_with(".safetensors") || name.find('/') != std::string::npos) {
             refuse_side_file(index_errors, file.where,
-                             fmt::format("tensor {} is in {}, expected a file's name in the index's folder",
+                             fmt::format("tensor {} is in {}, expected a .safetensors file in the index's folder",
                                          quoted(tensor), escaped(shard.dump())));
         }
         names.insert(name);

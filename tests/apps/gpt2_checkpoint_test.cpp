@@ -1,5 +1,6 @@
 #include "apps/gpt2/checkpoint.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -92,9 +93,13 @@ TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
     write_some("b.safetensors", 49, all - 49);
     EXPECT_NE(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }).find("stands in two files"),
               std::string::npos);
-    test::write_file(file("model.safetensors.index.json"), R"({"weight_map": {"x": "../b.safetensors"}})");
-    EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
-              "E-MOD-171 tensor 'x' is in \"../b.safetensors\", expected a file's name in the index's folder");
+    for (const std::string elsewhere : {"../b.safetensors", "b.bin", "model.safetensors.index.json", ""}) {
+        test::write_file(file("model.safetensors.index.json"),
+                         fmt::format(R"({{"weight_map": {{"x": "{}"}}}})", elsewhere));
+        EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
+                  fmt::format("E-MOD-171 tensor 'x' is in \"{}\", expected a .safetensors file in the index's folder",
+                              elsewhere));
+    }
     test::write_file(file("model.safetensors.index.json"), R"([1])");
     EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
               "E-MOD-171 expected an object with a weight_map: tensors and their files");
