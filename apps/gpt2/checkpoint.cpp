@@ -53,8 +53,11 @@ public:
         }
         for (const auto& reader : readers_) {
             for (const SafetensorsEntry& entry : reader->tensors()) {
-                if (!by_name_.emplace(without_prefix(entry.name), Place{reader.get(), &entry}).second) {
-                    refuse_tensor(entry.name, "stands in two files");
+                const auto [other, is_new] = by_name_.emplace(without_prefix(entry.name), Place{reader.get(), &entry});
+                if (!is_new) {
+                    refuse_tensor(entry.name, other->second.reader == reader.get()
+                                                  ? fmt::format("is {} once more", quoted(other->second.entry->name))
+                                                  : "stands in two files");
                 }
             }
         }

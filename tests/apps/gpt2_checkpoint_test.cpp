@@ -138,6 +138,13 @@ TEST_F(Checkpoint, OfAnotherModelIsRefused) {
     EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
               "E-MOD-047 tensor 'h.0.attn.rotary' is not one of this model's");
 
+    specs.back().name = "transformer.h.0.attn.rotary";
+    specs.push_back({"h.0.attn.rotary", {1}});
+    values.push_back(1);
+    test::write_safetensors(file("model.safetensors"), specs, values);
+    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+              "E-MOD-047 tensor 'h.0.attn.rotary' is 'transformer.h.0.attn.rotary' once more");
+
     test::write_checkpoint(folder_.path(), weights_);
     nlohmann::json json = test::config_json(config_);
     json["n_inner"] = 41;
