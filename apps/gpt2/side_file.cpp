@@ -29,6 +29,9 @@ SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors&
         refuse_side_file(errors, file.where(),
                          fmt::format("got {} bytes, expected at most {}", file.size(), largest_file));
     }
+    if (file.size() == 0) {
+        refuse_side_file(errors, file.where(), "is empty");
+    }
     std::string text(static_cast<std::size_t>(file.size()), '\0');
     file.read(0, std::as_writable_bytes(std::span(text)));
     file.check_unchanged();

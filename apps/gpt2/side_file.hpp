@@ -22,7 +22,7 @@ struct SideFileErrors {
 /// Throws Error (bad_data).
 [[noreturn]] void refuse_side_file(const SideFileErrors& errors, const std::string& where, std::string what);
 
-/// At most 64 MiB. Throws Error: no_input, bad_data.
+/// 1 byte to 64 MiB. Throws Error: no_input, bad_data.
 [[nodiscard]] SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors);
 
 /// Nested at most 16 deep. Throws Error: bad_data.

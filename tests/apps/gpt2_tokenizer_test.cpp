@@ -170,6 +170,9 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
     merges_ = "t h\nth\n";
     EXPECT_EQ(refusal([&] { return read(); }),
               "E-TOK-057 line 2: got 'th', expected two tokens and a space between them");
+    merges_.clear();  // as a failed download leaves it: all texts would become single bytes
+    EXPECT_EQ(refusal([&] { return read(); }), "E-TOK-055 is empty");
+    test::write_file(folder_.path() / "merges.txt", test::small_merges);
     test::write_file(folder_.path() / "vocab.json", R"({"a": 1,)");
     EXPECT_EQ(refusal([&] {
                   return Tokenizer::from_vocabulary(folder_.path() / "vocab.json", folder_.path() / "merges.txt");
