@@ -15,6 +15,10 @@ namespace {
 constexpr std::uint64_t largest_file = std::uint64_t{64} << 20U;
 constexpr int deepest_json = 16;
 
+[[noreturn]] void refuse_from(std::size_t byte, const SideFile& file, const SideFileErrors& errors) {
+    refuse_side_file(errors, file.where, fmt::format("no JSON from byte {} on", byte));
+}
+
 }  // namespace
 
 void refuse_side_file(const SideFileErrors& errors, const std::string& where, std::string what) {
@@ -48,10 +52,13 @@ nlohmann::json parse_json(const SideFile& file, const SideFileErrors& errors) {
         }
         return true;
     };
+    if (const std::size_t zero = file.text.find('\0'); zero != std::string::npos) {  // the parser would end there
+        refuse_from(zero + 1, file, errors);
+    }
     try {
         return nlohmann::json::parse(file.text, is_shallow);
     } catch (const nlohmann::json::parse_error& error) {
-        refuse_side_file(errors, file.where, fmt::format("no JSON from byte {} on", error.byte));
+        refuse_from(error.byte, file, errors);
     } catch (const nlohmann::json::out_of_range&) {
         refuse_side_file(errors, file.where, "has a number that is too large");
     }

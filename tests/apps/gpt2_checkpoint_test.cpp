@@ -178,6 +178,9 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
     test::write_file(file("config.json"), "{");
     EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
               "E-MOD-170 no JSON from byte 2 on");
+    test::write_file(file("config.json"), test::config_json(config_).dump() + '\0' + "other");
+    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+              fmt::format("E-MOD-170 no JSON from byte {} on", test::config_json(config_).dump().size() + 1));
     test::write_file(file("config.json"), "version https://git-lfs.github.com/spec/v1\n");
     EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
               "E-MOD-170 this is a Git LFS pointer, not the file");
