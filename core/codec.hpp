@@ -22,6 +22,9 @@ struct OutputField {
     std::uint32_t count = 1;
     std::uint32_t most_bytes = 0;  ///< Maximum length of a text, which .npy needs; 0: unlimited.
     bool in_txt = true;            ///< False: omitted from .txt, which has one text per item.
+    bool has_index = false;        ///< One value is numbered, or an array, as several are.
+
+    [[nodiscard]] bool is_array() const noexcept { return has_index || count > 1; }
 };
 
 /// A missing int32, in .npy and in results that hold their values in binary form.

@@ -171,7 +171,8 @@ std::string Gpt2Codec::check_packed(std::span<const std::byte>) const {
 std::vector<OutputField> Gpt2Codec::output_fields() const {
     std::vector<OutputField> fields;
     if (options_.gives_ids) {
-        fields.push_back({.name = "token", .type = FieldType::int32, .count = options_.sampling.max_new});
+        fields.push_back(
+            {.name = "token", .type = FieldType::int32, .count = options_.sampling.max_new, .has_index = true});
     } else {
         fields.push_back({.name = "text", .type = FieldType::text});
     }
@@ -184,7 +185,8 @@ std::vector<OutputField> Gpt2Codec::output_fields() const {
         fields.push_back({.name = "token_log_probability",
                           .type = FieldType::float32,
                           .count = options_.sampling.max_new,
-                          .in_txt = false});
+                          .in_txt = false,
+                          .has_index = true});
     }
     return fields;
 }

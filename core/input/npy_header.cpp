@@ -232,13 +232,13 @@ std::string make_npy_header(std::span<const OutputField> fields, std::uint64_t i
     std::string shape = fmt::format("({},)", items);
     if (fields.size() == 1) {
         descr = fmt::format("'{}'", type_of(fields.front()));
-        shape = fields.front().count == 1 ? shape : fmt::format("({}, {})", items, fields.front().count);
+        shape = fields.front().is_array() ? fmt::format("({}, {})", items, fields.front().count) : shape;
     } else {
         std::vector<std::string> members;
         for (const OutputField& field : fields) {
-            members.push_back(field.count == 1
-                                  ? fmt::format("('{}', '{}')", field.name, type_of(field))
-                                  : fmt::format("('{}', '{}', ({},))", field.name, type_of(field), field.count));
+            members.push_back(field.is_array()
+                                  ? fmt::format("('{}', '{}', ({},))", field.name, type_of(field), field.count)
+                                  : fmt::format("('{}', '{}')", field.name, type_of(field)));
         }
         descr = fmt::format("[{}]", fmt::join(members, ", "));
     }

@@ -38,7 +38,7 @@ std::string csv_header(std::span<const OutputField> fields) {
     std::string header = "item";
     for (const OutputField& field : fields) {
         for (std::uint32_t i = 0; i < field.count; ++i) {
-            header += field.count == 1 ? "," + field.name : fmt::format(",{}_{}", field.name, i);
+            header += field.is_array() ? fmt::format(",{}_{}", field.name, i) : "," + field.name;
         }
     }
     return header + "\n";

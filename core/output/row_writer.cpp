@@ -57,12 +57,12 @@ std::vector<Column> columns_of(OutputFormat format, std::span<const OutputField>
                           .most_bytes = field.most_bytes,
                           .is_left_out = format == OutputFormat::txt && !field.in_txt};
             if (format == OutputFormat::jsonl && i == 0) {
-                column.before = field.count == 1 ? fmt::format(",\"{}\":", field.name)
-                                                 : fmt::format(",\"{}\":[", plural_of(field.name));
+                column.before = field.is_array() ? fmt::format(",\"{}\":[", plural_of(field.name))
+                                                 : fmt::format(",\"{}\":", field.name);
             } else if (format == OutputFormat::csv || format == OutputFormat::jsonl) {
                 column.before = ',';
             }
-            if (format == OutputFormat::jsonl && field.count > 1 && i + 1 == field.count) {
+            if (format == OutputFormat::jsonl && field.is_array() && i + 1 == field.count) {
                 column.after = ']';
             }
             columns.push_back(std::move(column));

@@ -192,6 +192,22 @@ TEST(Gpt2Codec, GivesLogProbabilitiesOfTokensAsAnArrayWithNanBehindTheEnd) {
     }
 }
 
+/// Whoever reads an output need not ask for the job's limit first.
+TEST(Gpt2Codec, GivesAnArrayOfOneTokenToo) {
+    Options options = options_of(false, true);
+    options.sampling.max_new = 1;
+    const Gpt2Codec codec = codec_of(options);
+
+    EXPECT_EQ(file_of(OutputFormat::csv, codec, {}),
+              "item,token_0,prompt_tokens,new_tokens,token_log_probability_0\n0,,,,\n");
+    EXPECT_EQ(file_of(OutputFormat::jsonl, codec, {}),
+              "{\"item\":0,\"tokens\":[null],\"prompt_tokens\":null,\"new_tokens\":null,"
+              "\"token_log_probabilities\":[null]}\n");
+    EXPECT_THAT(file_of(OutputFormat::npy, codec, {}),
+                testing::HasSubstr("[('token', '<i4', (1,)), ('prompt_tokens', '<i4'), ('new_tokens', '<i4'), "
+                                   "('token_log_probability', '<f4', (1,))]"));
+}
+
 TEST(Gpt2Codec, WritesLogProbabilitiesOnlyWhereTheyAreComputed) {
     Options options = options_of(false, true);
     options.sampling.log_probabilities = false;

@@ -166,6 +166,20 @@ TEST(RowEncoder, WritesOneFieldAsAPlainArray) {
               std::string("\3\0\0\0\1\0\0\0\2\0\0\0", 12));
 }
 
+TEST(RowEncoder, WritesAnArrayOfOneValueWhereAFieldSaysSo) {
+    const FieldsCodec score({{.name = "score", .type = FieldType::int32, .has_index = true}});
+    const std::int32_t value = 7;
+    const auto row_as = [&](OutputFormat format) {
+        return text_of(RowEncoder(format, score).encode(0, 1, std::as_bytes(std::span(&value, 1))).bytes);
+    };
+
+    EXPECT_EQ(RowEncoder(OutputFormat::csv, score).header(1), "item,score_0\n");
+    EXPECT_EQ(row_as(OutputFormat::csv), "0,7\n");
+    EXPECT_EQ(row_as(OutputFormat::jsonl), "{\"item\":0,\"scores\":[7]}\n");
+    EXPECT_THAT(RowEncoder(OutputFormat::npy, score).header(3), HasSubstr("'descr': '<i4'"));
+    EXPECT_THAT(RowEncoder(OutputFormat::npy, score).header(3), HasSubstr("'shape': (3, 1)"));
+}
+
 TEST(RowEncoder, WritesTheSameBytesForAnyChunkSize) {
     std::vector<Record> rows;
     for (std::int32_t i = 0; i < 5000; ++i) {
