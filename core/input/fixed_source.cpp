@@ -215,6 +215,9 @@ std::unique_ptr<ItemSource> make_dense_source(std::unique_ptr<const InputFile> f
 }
 
 std::unique_ptr<ItemSource> make_packed_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+    if (codec.row_integers() > 0) {
+        file->reject("E-INP-032", "this app has no .u8 input format", "use a text format, .npy or .bin");
+    }
     return make_headerless(std::move(file), ItemForm::packed, codec.shape().input_bytes, codec);
 }
 
