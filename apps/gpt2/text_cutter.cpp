@@ -93,37 +93,50 @@ std::string composed(std::string_view text) {
 
 }  // namespace
 
-TextCutter::TextCutter(const std::vector<AddedToken>& tokens, bool composes) : composes_(composes) {
-    for (const AddedToken& token : tokens) {
-        expects(!token.text.empty(), "text cutter: an empty token");
-        tokens_.emplace(token.text, token.id);
-        lengths_[static_cast<unsigned char>(token.text[0])].insert(token.text.size());
+TextCutter::TextCutter(const std::vector<AddedToken>& tokens, bool composes) : tokens_(tokens), composes_(composes) {
+    std::ranges::stable_sort(tokens_, {}, &AddedToken::text);
+    const auto are_same = [](const AddedToken& a, const AddedToken& b) { return a.text == b.text; };
+    tokens_.erase(std::unique(tokens_.begin(), tokens_.end(), are_same), tokens_.end());
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+        expects(!tokens_[i].text.empty(), "text cutter: an empty token");
+        begins_a_token_[static_cast<unsigned char>(tokens_[i].text[0])] = true;
+        shorter_.push_back(i == 0 ? none : longest_beginning(i - 1, tokens_[i].text));
     }
 }
 
-std::optional<TextCutter::Found> TextCutter::token_at(std::string_view text) const {
-    for (const std::size_t length : lengths_[static_cast<unsigned char>(text[0])]) {
-        if (length <= text.size()) {
-            if (const auto token = tokens_.find(text.substr(0, length)); token != tokens_.end()) {
-                return Found{length, token->second};
-            }
-        }
+/// Of tokens up to `last`, the last that is not behind `text`: all that stand between a token and a text that it begins
+/// begin with it, too.
+std::size_t TextCutter::longest_beginning(std::size_t last, std::string_view text) const {
+    while (last != none && !text.starts_with(tokens_[last].text)) {
+        last = shorter_[last];
     }
-    return std::nullopt;
+    return last;
+}
+
+const AddedToken* TextCutter::token_at(std::string_view text) const {
+    if (!begins_a_token_[static_cast<unsigned char>(text[0])]) {
+        return nullptr;
+    }
+    const auto behind = std::ranges::upper_bound(tokens_, text, {}, &AddedToken::text);
+    if (behind == tokens_.begin()) {
+        return nullptr;
+    }
+    const std::size_t found = longest_beginning(static_cast<std::size_t>(behind - tokens_.begin()) - 1, text);
+    return found == none ? nullptr : &tokens_[found];
 }
 
 void TextCutter::cut(std::string_view text, FunctionRef<void(std::string_view)> take_text,
                      FunctionRef<void(TokenId)> take_token) const {
     std::size_t begin = 0;  // of a piece
     for (std::size_t at = 0; at < text.size() && !tokens_.empty();) {
-        const std::optional<Found> token = token_at(text.substr(at));
-        if (!token) {
+        const AddedToken* const found = token_at(text.substr(at));
+        if (found == nullptr) {
             ++at;
             continue;
         }
         take_piece(text.substr(begin, at - begin), take_text);
-        take_token(token->id);
-        at += token->length;
+        take_token(found->id);
+        at += found->text.size();
         begin = at;
     }
     take_piece(text.substr(begin), take_text);

@@ -2,10 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <functional>
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,17 +33,16 @@ public:
     [[nodiscard]] std::size_t most_growth() const noexcept;
 
 private:
-    struct Found {
-        std::size_t length = 0;
-        TokenId id = 0;
-    };
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-    [[nodiscard]] std::optional<Found> token_at(std::string_view text) const;
+    /// The longest token that begins `text`; null: none.
+    [[nodiscard]] const AddedToken* token_at(std::string_view text) const;
+    [[nodiscard]] std::size_t longest_beginning(std::size_t last, std::string_view text) const;
     void take_piece(std::string_view piece, FunctionRef<void(std::string_view)> take_text) const;
 
-    std::map<std::string, TokenId, std::less<>> tokens_;
-    std::array<std::set<std::size_t, std::greater<>>, 256>
-        lengths_;  // of tokens that begin with this byte, the longest first
+    std::vector<AddedToken> tokens_;          // by text
+    std::vector<std::size_t> shorter_;        // of each, the longest other that begins it, or none
+    std::array<bool, 256> begins_a_token_{};  // by byte
     bool composes_;
 };
 

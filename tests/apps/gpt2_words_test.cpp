@@ -1,6 +1,8 @@
 // What becomes of a text before its words are encoded.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,6 +108,54 @@ TEST(TextCutter, FindsThousandsOfAddedTokens) {
 
     EXPECT_EQ(cut(cutter, "<|custom_token_4999|>y<|custom_token_5000|>"), "#4999[y<|custom_token_5000|>]");
     EXPECT_EQ(cut(cutter, std::string(40'001, 'x')), "#5000[x]");
+}
+
+TEST(TextCutter, FindsTheLongestAsLookingForAllDoes) {
+    std::mt19937 random(std::random_device{}());
+    const auto random_text = [&](std::size_t length) {
+        std::string text(length, ' ');
+        std::ranges::generate(text, [&] { return "ab\xff"[random() % 3]; });
+        return text;
+    };
+    for (int round = 0; round < 200; ++round) {
+        std::vector<AddedToken> tokens;
+        for (TokenId i = 0; i < 12; ++i) {
+            tokens.push_back({random_text(1 + random() % 5), i});
+        }
+        const std::string text = random_text(60);
+        std::string expected;
+        std::string piece;
+        for (std::size_t at = 0; at < text.size();) {
+            const AddedToken* best = nullptr;  // of equal ones the first
+            for (const AddedToken& token : tokens) {
+                if (text.compare(at, token.text.size(), token.text) == 0 &&
+                    (best == nullptr || token.text.size() > best->text.size())) {
+                    best = &token;
+                }
+            }
+            if (best == nullptr) {
+                piece += text[at++];
+                continue;
+            }
+            expected += (piece.empty() ? "" : "[" + piece + "]") + "#" + std::to_string(best->id);
+            piece.clear();
+            at += best->text.size();
+        }
+        expected += piece.empty() ? "" : "[" + piece + "]";
+
+        ASSERT_EQ(cut(TextCutter(tokens, false), text), expected) << text;
+    }
+}
+
+/// Looking for each length would take minutes.
+TEST(TextCutter, FindsTokensOfAThousandLengths) {
+    std::vector<AddedToken> tokens;
+    for (TokenId i = 0; i < 3000; ++i) {
+        tokens.push_back({std::string(i + 1, 'a') + "b", i});
+    }
+
+    EXPECT_TRUE(cut(TextCutter(tokens, false), std::string(1'000'000, 'a') + "b") ==
+                "[" + std::string(997'000, 'a') + "]#2999");
 }
 
 /// Swapping neighbours would take minutes.
