@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -94,27 +95,39 @@ public:
         expects(in.size() == 1 && out.size() == 1, "decoder: takes one tensor and makes one");
         expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes,
                 "decoder: input or output has the wrong size");
-        as_host(stream).run(
-            [this, batch, from = in[0].data(), to = out[0].data()] { continue_texts(active_items(batch), from, to); });
+        HostStream& host = as_host(stream);
+        host.run([this, batch, from = in[0].data(), to = out[0].data()] {
+            waiting_ = {.items = active_items(batch), .in = from, .out = to};
+            open_texts();
+        });
+        const auto pass = [&] { host.run([this] { continue_texts(); }); };
+        host.loop(&is_open_, std::numeric_limits<std::uint32_t>::max(), pass);  // by passes, to be seen to move
     }
 
     [[nodiscard]] TextCounts counts() const override { return counts_; }
 
 private:
-    void continue_texts(std::size_t items, const std::byte* in, std::byte* out) {
-        std::size_t next = 0;
-        for (;;) {
-            while (texts_.size() < room_ && next < items &&
-                   open(in + next * io_.input_bytes, out + next * io_.output_bytes)) {
-                ++next;
-            }
-            if (texts_.empty()) {
-                return;
-            }
-            collect_rows();
-            rows_.pass(pass_);
-            take_scores();
+    /// Items of a chunk whose texts are not open yet.
+    struct Waiting {
+        std::size_t items = 0;
+        const std::byte* in = nullptr;
+        std::byte* out = nullptr;
+    };
+
+    void open_texts() {
+        while (texts_.size() < room_ && waiting_.items > 0 && open(waiting_.in, waiting_.out)) {
+            --waiting_.items;
+            waiting_.in += io_.input_bytes;
+            waiting_.out += io_.output_bytes;
         }
+        is_open_ = texts_.empty() ? 0 : 1;
+    }
+
+    void continue_texts() {
+        collect_rows();
+        rows_.pass(pass_);
+        take_scores();
+        open_texts();
     }
 
     /// Returns false if the cache has no room for it yet.
@@ -221,7 +234,9 @@ private:
     std::size_t most_rows_;  // of a pass
     DecoderRows rows_;
     TokenDraw draw_;
+    Waiting waiting_;
     std::vector<Text> texts_;
+    std::uint32_t is_open_ = 0;  // 1: some text is
     std::vector<DecoderRow> pass_;
     std::vector<std::size_t> scored_;  // texts, in the order of the rows that want scores
     TextCounts counts_;

@@ -35,6 +35,7 @@ public:
 
     std::vector<Continued> operator()(const std::vector<Tokens>& prompts) { return continuer_(prompts); }
     [[nodiscard]] TextCounts counts() const { return continuer_.counts(); }
+    [[nodiscard]] std::uint64_t moves() const { return continuer_.moves(); }
 
 private:
     HostDevice device_;
@@ -328,6 +329,17 @@ TEST(DecoderTexts, AreNotRepeatedAgainstTheirPenalty) {
             text.push_back(token);
         }
     }
+}
+
+/// A chunk of long texts may take longer than fault.hang_timeout.
+TEST(DecoderTexts, ShowWithEachTokenThatTheyGetOn) {
+    const RandomDecoder model(small, 3);
+    Continuer continuer(model, {.max_prompt = 5, .max_new = 30, .temperature = 0}, 1);
+    const std::uint64_t before = continuer.moves();
+
+    EXPECT_EQ(continuer({{1, 2}}).at(0).tokens.size(), 30U);
+
+    EXPECT_GE(continuer.moves() - before, 30U);
 }
 
 TEST(DecoderTexts, NoneAreNone) {

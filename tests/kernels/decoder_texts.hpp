@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/device.hpp"
+#include "core/trace/activities.hpp"
 #include "kernels/decoder.hpp"
 #include "tests/support/decoder_reference.hpp"
 
@@ -38,7 +39,7 @@ public:
         layer_ = kernels.decoder(model.shape(), model.weights(), sampling, packed_);
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 2);
         decoder_ = layer_->make_decoder(device, max_items, layer_->least_bytes(max_items) + more_bytes);
-        stream_ = device.make_stream({});
+        stream_ = device.make_stream({.activity = &activity_});
     }
 
     /// Item i has number first + i.
@@ -65,6 +66,9 @@ public:
     }
 
     [[nodiscard]] TextCounts counts() const { return decoder_->counts(); }
+
+    /// How often its stream has got on; 0 if the device cannot tell.
+    [[nodiscard]] std::uint64_t moves() const { return activity_.state().moves; }
 
 private:
     void run(std::size_t items, const std::vector<std::byte>& in, std::vector<std::byte>& out) {
@@ -99,6 +103,7 @@ private:
     PackedWeights packed_;
     std::unique_ptr<DecoderLayer> layer_;
     std::unique_ptr<Decoder> decoder_;
+    Activity activity_{};
     std::unique_ptr<Stream> stream_;
 };
 
