@@ -39,15 +39,23 @@ private:
     std::uint64_t count_ = 0;
 };
 
+bool have_floats(std::span<const OutputField> fields) {
+    return std::ranges::find(fields, FieldType::float32, &OutputField::type) != fields.end();
+}
+
 }  // namespace
 
 std::string ItemCodec::pack_integers(std::uint64_t, std::span<const std::int64_t>, std::span<std::byte>) const {
     throw ContractViolation("codec: integers for an app that takes none");
 }
 
+bool ItemCodec::counts_nonfinite_items() const {
+    return !have_floats(output_fields());
+}
+
 std::uint64_t ItemCodec::nonfinite(std::span<const std::byte> results) const {
     const std::vector<OutputField> fields = output_fields();
-    if (std::ranges::find(fields, FieldType::float32, &OutputField::type) == fields.end()) {
+    if (!have_floats(fields)) {
         return 0;
     }
     NonfiniteCounter counter(fields);

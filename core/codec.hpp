@@ -102,6 +102,9 @@ public:
     /// decode() emits.
     [[nodiscard]] virtual std::uint64_t nonfinite(std::span<const std::byte> results) const;
 
+    /// Whether nonfinite() counts items, with scores that need not be written; by default where no float32 is.
+    [[nodiscard]] virtual bool counts_nonfinite_items() const;
+
     /// Writes the result of an item without a result. By default int32 are missing and float32 are NaN.
     virtual void write_missing(std::span<std::byte> result) const;
 };

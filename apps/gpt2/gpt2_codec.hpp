@@ -33,6 +33,7 @@ public:
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
     void decode(std::span<const std::byte> result, Row& row) const override;
     [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> results) const override;
+    [[nodiscard]] bool counts_nonfinite_items() const override { return true; }
     void write_missing(std::span<std::byte> result) const override;
 
 private:

@@ -308,6 +308,18 @@ TEST_F(Gpt2, SaysWhatIsMissingOrDoesNotFit) {
     EXPECT_THAT(err_of(66, {}), HasSubstr("config.json: model.config: cannot open: No such file"));
 }
 
+TEST_F(Gpt2, CountsTextsWhoseScoresAreNotFinite) {
+    const WeightBlob weights = gpt2::random_checkpoint(config(), 5);
+    std::ranges::fill(gpt2_values(weights), 3e38F);
+    write_checkpoint(path(), weights);
+
+    const ProcessResult done = run(0, {"output.nonfinite=flag", "generate.token_log_probabilities=true"});
+
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_THAT(done.err, HasSubstr("W-NUM-082"));
+    EXPECT_THAT(done.err, HasSubstr(": 40 items have scores that are NaN or infinite"));
+}
+
 /// A Llama's checkpoint, with token ids for prompts.
 class LlamaJob : public testing::Test {
 protected:

@@ -126,12 +126,6 @@ RunPaths paths_of(const JobConfig::Output& output) {
     return run_paths(output.path, extension_of(output.format));
 }
 
-/// Whether the output may contain values that are not finite.
-bool writes_floats(const ItemCodec& codec) {
-    return std::ranges::any_of(codec.output_fields(),
-                               [](const OutputField& field) { return field.type == FieldType::float32; });
-}
-
 /// Shortened so that several fit into a message.
 std::string shortened(const std::string& text) {
     constexpr std::size_t most = 90;
@@ -233,9 +227,9 @@ void warn_at_the_end(const PreparedJob& job) {
     if (job.job.output.nonfinite == NonfinitePolicy::flag && values != 0) {
         say(ErrorText{.id = "W-NUM-082",
                       .where = escaped(job.job.output.path.native()),
-                      .what = writes_floats(*job.codec)
-                                  ? fmt::format("{} scores are NaN or infinite", values)
-                                  : fmt::format("{} items have scores that are NaN or infinite", values)});
+                      .what = job.codec->counts_nonfinite_items()
+                                  ? fmt::format("{} items have scores that are NaN or infinite", values)
+                                  : fmt::format("{} scores are NaN or infinite", values)});
     }
 }
 
