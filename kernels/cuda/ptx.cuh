@@ -68,6 +68,12 @@ __device__ __forceinline__ float2 load_shared_8(std::uint32_t address) {
     return v;
 }
 
+__device__ __forceinline__ float load_shared_4(std::uint32_t address) {
+    float value;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+    return value;
+}
+
 __device__ __forceinline__ void store_shared(std::uint32_t address, float value) {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(value) : "memory");
 }

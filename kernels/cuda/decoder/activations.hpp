@@ -20,8 +20,8 @@ struct Activations {
           padded_slots(rounded_up_to_tile(setup.sizes.slots)),
           sums(of_values(setup, setup.sizes.rows, strides.width)),
           normed(of_values(setup, is_narrow(setup.precision) ? padded_slots : setup.sizes.rows, strides.width)),
-          norm_scales(setup.device.allocate(MemorySpace::device,
-                                            is_narrow(setup.precision) ? setup.sizes.rows * sizeof(float) : 0)),
+          row_sums(setup.device.allocate(MemorySpace::device,
+                                         setup.sizes.rows * row_sums_bytes(setup.shape, setup.precision))),
           queries(of_values(setup, setup.sizes.rows, strides.queries)),
           mixed(of_values(setup, setup.sizes.rows, strides.mixed)),
           expanded(of_values(setup, setup.sizes.rows, strides.expanded)),
@@ -82,15 +82,15 @@ struct Activations {
     Strides strides;
     bool bests_only;  ///< See leaves_bests_only().
     std::uint32_t padded_slots;
-    Buffer sums;         ///< (rows, width): the residual stream.
-    Buffer normed;       ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
-    Buffer norm_scales;  ///< (rows) fp32, in bf16 and fp16.
-    Buffer queries;      ///< (rows, attention width): queries, keys, values
-    Buffer mixed;        ///< (rows, queries' width)
-    Buffer expanded;     ///< (rows, expanded width); empty if the product activates.
-    Buffer inner;        ///< (rows, inner)
-    Buffer wanted;       ///< (slots, width): in the last layer, the sums of the rows that want scores.
-    Buffer scores;       ///< (slots, vocabulary) fp32, or the tiles' TileBest
+    Buffer sums;      ///< (rows, width): the residual stream.
+    Buffer normed;    ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
+    Buffer row_sums;  ///< In bf16 and fp16 (rows, width / summed_values), or scales of rows, (rows) fp32.
+    Buffer queries;   ///< (rows, attention width): queries, keys, values
+    Buffer mixed;     ///< (rows, queries' width)
+    Buffer expanded;  ///< (rows, expanded width); empty if the product activates.
+    Buffer inner;     ///< (rows, inner)
+    Buffer wanted;    ///< (slots, width): in the last layer, the sums of the rows that want scores.
+    Buffer scores;    ///< (slots, vocabulary) fp32, or the tiles' TileBest
     Buffer cache_memory;
     Cache cache;
 

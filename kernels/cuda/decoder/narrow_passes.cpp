@@ -28,6 +28,7 @@ public:
           rule_(rule_of(setup.sampling)),
           weights_(setup.weights),
           memory_(setup.memory),
+          sums_rows_(instructions_ == MatrixInstructions::wgmma && setup.shape.width % summed_values == 0),
           at_(setup),
           attention_(at_.attention(setup.shape, setup.sampling)),
           head_({.rows = at_.padded_slots, .columns = setup.shape.vocabulary, .depth = setup.shape.width},
@@ -55,7 +56,8 @@ public:
                            .width = shape_.width,
                            .stride = at_.strides.width,
                            .token_stride = 0,
-                           .position_stride = shape_.rotary ? 0 : shape_.width},
+                           .position_stride = shape_.rotary ? 0 : shape_.width,
+                           .row_sums = row_sums()},
                           stream);
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             enqueue_layer(layer, stream, watch);
@@ -108,7 +110,8 @@ private:
                             .bias = nullptr,
                             .residual = data_of(sums),
                             .out = sums.bytes().data(),
-                            .active = active});
+                            .active = active,
+                            .out_sums = row_sums()});
         };
         const auto of_normed = [&](const GemmShape& shape, const WeightsOnDevice::Linear& linear, const Buffer& in,
                                    const Buffer& out, const std::uint32_t* count) {
@@ -119,7 +122,8 @@ private:
                             .residual = nullptr,
                             .out = out.bytes().data(),
                             .active = count,
-                            .row_scales = floats_of(at_.norm_scales)});
+                            .row_scales = sums_rows_ ? nullptr : floats_of(at_.row_sums),
+                            .norm = {.sums = row_sums(), .epsilon = shape_.norm_epsilon, .is_rms = is_rms()}});
         };
         const bool activates = activates_in_product(shape_);
         return {.attention = of_normed({.rows = rows, .columns = shape_.attention_width(), .depth = width},
@@ -171,17 +175,21 @@ private:
         layers_[number].contraction.enqueue(stream);
     }
 
+    [[nodiscard]] RowSums* row_sums() const { return sums_rows_ ? at_.row_sums.as<RowSums>().data() : nullptr; }
     [[nodiscard]] bool is_rms() const { return shape_.normalisation == DecoderNormalisation::rms; }
     [[nodiscard]] const std::uint32_t* rows(bool wanted) const {
         return wanted ? &memory_.batch->entries : &memory_.batch->rows;
     }
 
-    /// Computes the scales of the next product's rows: all, or those that want scores.
+    /// Computes the scales of the next product's rows, all or those that want scores, unless their sums are known.
     void find_scales(const Buffer& sums, bool wanted, cudaStream_t stream, const PassWatch& watch) {
+        if (sums_rows_) {
+            return;
+        }
         watch("normalisation");
         enqueue_norm_scales(precision_,
                             {.from = data_of(sums),
-                             .to = floats_of(at_.norm_scales),
+                             .to = floats_of(at_.row_sums),
                              .epsilon = shape_.norm_epsilon,
                              .width = shape_.width,
                              .stride = at_.strides.width,
@@ -197,6 +205,7 @@ private:
     Rule rule_;
     const WeightsOnDevice& weights_;
     Memory memory_;
+    bool sums_rows_;  // the products sum their rows up, and scale them by the sums
     Activations at_;
     Attention attention_;
     std::vector<Layer> layers_;

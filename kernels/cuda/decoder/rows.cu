@@ -20,6 +20,25 @@ struct WarpRows {
     std::uint32_t step = gridDim.x * row_warps;
 };
 
+/// Stores the sums of those values of row `row` of which each lane has eight, from column `first` on. Called by a warp.
+__device__ __forceinline__ void store_sums(const Embedding& embedding, std::uint32_t row, std::uint32_t first,
+                                           const float (&values)[8]) {
+    RowSums sums{};
+#pragma unroll
+    for (const float value : values) {
+        sums.values += value;
+        sums.squares = fmaf(value, value, sums.squares);
+    }
+#pragma unroll
+    for (std::uint32_t apart = 1; apart < summed_values / 8; apart *= 2) {
+        sums.values += __shfl_xor_sync(every_lane, sums.values, apart);
+        sums.squares += __shfl_xor_sync(every_lane, sums.squares, apart);
+    }
+    if (first % summed_values == 0 && first < embedding.width) {
+        embedding.row_sums[(std::size_t{row} * embedding.width + first) / summed_values] = sums;
+    }
+}
+
 template <class T>
 __global__ void __launch_bounds__(row_threads) embed(Memory memory, Embedding embedding) {
     ptx::let_next_kernel_start();
@@ -39,16 +58,24 @@ __global__ void __launch_bounds__(row_threads) embed(Memory memory, Embedding em
             }
         } else {
             const T* const token = static_cast<const T*>(embedding.tokens) + std::size_t{row.token} * embedding.width;
-            for (std::uint32_t i = lane * 8; i < embedding.width; i += warp_lanes * 8) {
-                alignas(16) float sums[8];
-                alignas(16) float others[8];
-                load_8(token + i, sums);
-                load_8(position + i, others);
+            for (std::uint32_t first = 0; first < embedding.width; first += warp_lanes * 8) {
+                const std::uint32_t i = first + lane * 8;
+                alignas(16) float sums[8] = {};
+                alignas(16) float others[8] = {};
+                if (i < embedding.width) {
+                    load_8(token + i, sums);
+                    load_8(position + i, others);
+                }
 #pragma unroll
                 for (std::uint32_t j = 0; j < 8; ++j) {
                     sums[j] += others[j];
                 }
-                store_8(to + i, sums);
+                if (i < embedding.width) {
+                    store_8(to + i, sums);
+                }
+                if (embedding.row_sums != nullptr) {
+                    store_sums(embedding, r, i, sums);
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/precision.hpp"
 #include "kernels/decoder_shape.hpp"
 
@@ -39,6 +40,9 @@ struct Embedding {
     std::uint32_t stride;
     std::uint32_t token_stride;     ///< Of fp32.
     std::uint32_t position_stride;  ///< `width`, or 0.
+    /// (rows, width / summed_values), in bf16 and fp16, of widths that are multiples of summed_values; null: not
+    /// wanted.
+    RowSums* row_sums = nullptr;
 };
 void enqueue_embedding(const Memory& memory, Precision precision, const Embedding& embedding, cudaStream_t stream);
 
@@ -91,8 +95,8 @@ struct NormScales {
 };
 void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStream_t stream);
 
-inline constexpr std::uint32_t most_norm_width =
-    4096;  ///< In bf16 and fp16; in tf32 and tf32x3 wider rows take longer.
+/// In bf16 and fp16; in tf32 and tf32x3 wider rows take longer.
+inline constexpr std::uint32_t most_norm_width = 4096;
 
 /// to[r] = activation(from[r]), or if gated activation(the first half of from[r]) * the second half, for the first
 /// `*rows` rows. Kept as norms are.

@@ -7,6 +7,7 @@
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/ordered/product.hpp"
 #include "kernels/generator.hpp"
 
@@ -57,6 +58,10 @@ std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& samplin
     return 2 * page_positions * shape.layers * position;
 }
 
+std::uint64_t row_sums_bytes(const DecoderShape& shape, Precision precision) {
+    return is_narrow(precision) ? (shape.width + summed_values - 1) / summed_values * sizeof(RowSums) : 0;
+}
+
 Strides strides_of(const DecoderShape& shape, Precision precision) {
     constexpr std::uint32_t tensor_multiple = 8;
     const bool padded = precision == Precision::fp32;
@@ -79,7 +84,7 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     const bool narrow = is_narrow(precision);
     const std::uint64_t a_row =
         value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + strides.expanded + strides.inner) +
-        (narrow ? sizeof(float) : normed) + sizeof(Row);
+        (narrow ? row_sums_bytes(shape, precision) : normed) + sizeof(Row);
     const bool bests_only = leaves_bests_only(precision, sampling);
     const std::uint64_t scores = bests_only ? most_best_tiles(shape.vocabulary) * sizeof(TileBest)
                                             : strides.vocabulary * std::uint64_t{sizeof(float)};

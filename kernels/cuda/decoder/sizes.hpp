@@ -45,6 +45,9 @@ struct Sizes {
 /// Bytes of a page of the cache, in all layers.
 [[nodiscard]] std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision);
 
+/// Bytes for a row's RowSums, which have room for its scale; other than in bf16 and fp16 0.
+[[nodiscard]] std::uint64_t row_sums_bytes(const DecoderShape& shape, Precision precision);
+
 [[nodiscard]] std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
                                      Precision precision);
 

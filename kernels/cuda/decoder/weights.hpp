@@ -14,7 +14,7 @@ namespace sluice::decoder {
 /// inputs), for tf32x3 (outputs, 2, inputs) in two parts of fp16 (half_values.hpp). In bf16 and fp16 the normalisations
 /// of blocks are folded into the products after them: (x - mean) / deviation * gamma * w + beta * w is x * v /
 /// deviation + c, where v is gamma * w less its mean over the inputs (not with RMS), and c is part of the bias. The
-/// products have 1 / deviation as their row_scales, and there is no Norm.
+/// products scale rows by 1 / deviation, and there is no Norm.
 struct WeightsOnDevice {
     struct Norm {
         Buffer gamma;  ///< fp32

@@ -26,6 +26,28 @@ public:
         for (std::uint32_t warp = 0; warp < C::warps; ++warp) {
             ptx::barrier_init(layout.residual(warp), 1);
         }
+        for (std::uint32_t set = 0; set < scale_sets; ++set) {
+            ptx::barrier_init(layout.full_scales(set), scale_threads);
+            ptx::barrier_init(layout.free_scales(set), C::tile_consumers * warps_a_warpgroup);
+        }
+    }
+
+    /// Scales by sums, which all tiles in a row of tiles need, by the warps that copy nothing.
+    __device__ __forceinline__ static void produce(const Arguments& arguments, const Layout<C>& layout) {
+        constexpr std::uint32_t first = C::threads - scale_threads;
+        if (threadIdx.x < first || arguments.norm.sums == nullptr) {
+            return;
+        }
+        std::uint32_t number = 0;
+        for (Tiles<C> tiles(arguments); tiles.any(); tiles.next(), ++number) {
+            const std::uint32_t set = number % scale_sets;
+            ptx::wait(layout.free_scales(set), (number / scale_sets % 2) ^ 1);
+            for (std::uint32_t r = threadIdx.x - first; r < C::rows; r += scale_threads) {
+                const std::uint32_t row = min(static_cast<std::uint32_t>(tiles.row()) + r, arguments.rows - 1);
+                ptx::store_shared(layout.scales(set) + r * 4, scale_of(arguments, row));
+            }
+            ptx::arrive(layout.full_scales(set));
+        }
     }
 
     __device__ __forceinline__ BoxEpilogue(const Arguments& arguments, const Target& target, const Layout<C>& layout,
@@ -37,7 +59,8 @@ public:
           warp_(consumer * warps_a_warpgroup + threadIdx.x % warpgroup_threads / 32),
           lane_(threadIdx.x % 32),
           first_row_((C::ping_pong ? 0 : consumer) * C::blocks * product_rows +
-                     threadIdx.x % warpgroup_threads / 32 * box_rows) {}
+                     threadIdx.x % warpgroup_threads / 32 * box_rows),
+          number_(C::ping_pong ? consumer : 0) {}
 
     /// Requests the residual.
     __device__ __forceinline__ void begin(Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
@@ -74,6 +97,7 @@ public:
             bias_ = bias_of((chunk + 1) % C::chunks);  // in flight while this box is computed
             store_box(sums[block], bias, box % C::boxes, block, chunk);
         }
+        number_ += C::turns;
     }
 
     __device__ __forceinline__ void finish() const {
@@ -81,7 +105,8 @@ public:
     }  // the stores read this block's shared memory
 
 private:
-    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;  // per warp
+    static constexpr std::uint32_t scale_threads = warpgroup_threads - 32;  // of the copying warpgroup
+    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;      // per warp
 
     /// Requests the residual of the boxes from `first` on, once the previous ones have left.
     __device__ __forceinline__ void request(std::uint32_t first) const {
@@ -108,6 +133,9 @@ private:
         scale_and_add(values, bias);
         activate(values, arguments_.activation);
         fill(layout_.box(warp_, box), values);
+        if (arguments_.out_sums != nullptr) {
+            store_sums(values, block, chunk);
+        }
         ptx::fence_copy_engine();
         __syncwarp();
         if (lane_ == 0) {
@@ -123,12 +151,76 @@ private:
                                                                          : float2{0, 0};
     }
 
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t lane_row(std::uint32_t block, std::uint32_t half) const {
+        return static_cast<std::uint32_t>(row_of(block)) + lane_ / 4 + 8 * half;
+    }
+
     /// Loads the scales of the lane's two rows in a block.
     __device__ __forceinline__ void load_scales(std::uint32_t block) {
+        const bool normalises = arguments_.norm.sums != nullptr;
+        const std::uint32_t set = number_ % scale_sets;
+        if (normalises && block == 0) {
+            ptx::wait(layout_.full_scales(set), number_ / scale_sets % 2);
+        }
 #pragma unroll
-        for (std::uint32_t i = 0; i < 2; ++i) {
-            const std::uint32_t row = static_cast<std::uint32_t>(row_of(block)) + lane_ / 4 + 8 * i;
-            scales_[i] = arguments_.row_scales == nullptr ? 1 : arguments_.row_scales[min(row, arguments_.rows - 1)];
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            const std::uint32_t row = min(lane_row(block, half), arguments_.rows - 1);
+            const std::uint32_t of_tile = first_row_ + block * product_rows + lane_ / 4 + 8 * half;
+            scales_[half] = normalises                         ? ptx::load_shared_4(layout_.scales(set) + of_tile * 4)
+                            : arguments_.row_scales == nullptr ? 1
+                                                               : arguments_.row_scales[row];
+        }
+        if (normalises && block + 1 == C::blocks) {
+            __syncwarp();
+            if (lane_ == 0) {
+                ptx::arrive(layout_.free_scales(set));
+            }
+        }
+    }
+
+    [[nodiscard]] __device__ __forceinline__ static float scale_of(const Arguments& arguments, std::uint32_t row) {
+        static_assert(step_depth == summed_values);
+        const RowSums* const of_row = arguments.norm.sums + std::size_t{row} * arguments.steps;
+        RowSums all{};
+#pragma unroll 4
+        for (std::uint32_t step = 0; step < arguments.steps; ++step) {
+            all.values += of_row[step].values;
+            all.squares += of_row[step].squares;
+        }
+        const float per_value = 1.0F / static_cast<float>(arguments.steps * summed_values);
+        const float mean = arguments.norm.is_rms ? 0 : all.values * per_value;
+        const float variance = fmaf(all.squares, per_value, -mean * mean);
+        return rsqrtf(fmaxf(variance, 0.0F) + arguments.norm.epsilon);
+    }
+
+    /// Of a row's four lanes.
+    [[nodiscard]] __device__ __forceinline__ static float sum_of_row(float part) {
+        part += __shfl_xor_sync(~0U, part, 1);
+        return part + __shfl_xor_sync(~0U, part, 2);
+    }
+
+    /// Of a box's rows, which are as long as those that are summed.
+    __device__ __forceinline__ void store_sums(const float (&values)[box_columns / 2], std::uint32_t block,
+                                               std::uint32_t chunk) const {
+        static_assert(box_columns == summed_values);
+#pragma unroll
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            RowSums sums{};
+#pragma unroll
+            for (std::uint32_t j = 0; j < box_columns / 8; ++j) {
+#pragma unroll
+                for (std::uint32_t i = 0; i < 2; ++i) {
+                    const float value = values[4 * j + 2 * half + i];
+                    sums.values += value;
+                    sums.squares = fmaf(value, value, sums.squares);
+                }
+            }
+            sums = {sum_of_row(sums.values), sum_of_row(sums.squares)};
+            const std::uint32_t row = lane_row(block, half);
+            const auto column = static_cast<std::uint32_t>(column_of(chunk));
+            if (lane_ % 4 == 0 && row < arguments_.rows && column < arguments_.columns) {
+                arguments_.out_sums[(std::size_t{row} * arguments_.columns + column) / summed_values] = sums;
+            }
         }
     }
 
@@ -184,6 +276,7 @@ private:
     int row_ = 0;
     int column_ = 0;
     std::uint32_t parity_ = 0;
+    std::uint32_t number_;  // of the tile, among the block's
     float2 bias_{0, 0};
     float scales_[2];  // of the lane's rows
 };

@@ -46,6 +46,10 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
     }
     expects(aligned_to(memory.bias, sizeof(float)) && aligned_to(memory.row_scales, sizeof(float)),
             "product: a bias or scales that are not aligned to their size");
+    expects(memory.norm.sums == nullptr || (shape.depth % summed_values == 0 && memory.row_scales == nullptr),
+            "product: sums of rows that are no multiple of 64 long, or beside scales");
+    expects(memory.out_sums == nullptr || shape.columns % summed_values == 0,
+            "product: sums of rows that are no multiple of 64 long");
     if (!unaligned_) {
         instructions_ = options.instructions.value_or(instructions_of_current_gpu());
     }
@@ -55,6 +59,7 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
         work_ = gemm::make_wgmma_gemm(shape, precision, memory, options, tile_number_);
         return;
     }
+    expects(memory.norm.sums == nullptr && memory.out_sums == nullptr, "product: sums of rows by wgmma only");
     tile_number_ = gemm::mma_tile_number(shape, options, unaligned_);
     tile_ = unaligned_ ? unaligned_tiles[tile_number_] : mma_tiles[tile_number_];
     if (shape.rows != 0) {

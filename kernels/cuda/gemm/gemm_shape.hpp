@@ -19,6 +19,22 @@ struct GemmShape {
     Activation activation = Activation::none;
 };
 
+inline constexpr std::uint32_t summed_values = 64;
+
+/// Sums of summed_values adjacent values of a row.
+struct RowSums {
+    float values;
+    float squares;
+};
+
+/// Scales of rows: 1 / sqrt(variance + epsilon), about a mean of 0 if it `is_rms`. In bf16 and fp16 values are rounded
+/// by more than the difference of the sums loses.
+struct RowNorm {
+    const RowSums* sums = nullptr;  ///< (rows, values / summed_values); null: no scales.
+    float epsilon = 0;
+    bool is_rms = false;
+};
+
 /// Device memory of one product; not owned. Rows follow each other without gaps. Values are aligned to their size.
 struct GemmMemory {
     const void* a;         ///< (rows, depth)
@@ -32,6 +48,11 @@ struct GemmMemory {
     /// (rows): the sum over k of a[m][k] * b[n][k] is multiplied by row_scales[m], before the bias is added; null: by
     /// 1.
     const float* row_scales = nullptr;
+    /// Instead of row_scales: those of a's rows. By wgmma only; depth is a multiple of summed_values.
+    RowNorm norm{};
+    /// (rows, columns / summed_values): of `out` before it is rounded; null: not wanted. By wgmma only; columns is a
+    /// multiple of summed_values.
+    RowSums* out_sums = nullptr;
 };
 
 }  // namespace sluice

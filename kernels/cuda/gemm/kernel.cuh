@@ -25,6 +25,7 @@
 /// An `Epilogue` stores sums. Its static members are
 ///   Target                  its parameters
 ///   prepare()               initialises its barriers; one thread
+///   produce()               if it has one: what it needs for each of the block's tiles; the copying warpgroup
 /// and those of an object that each consumer has
 ///   begin()                 sets the initial sums of a tile
 ///   prefetch()              while the last products run
@@ -129,12 +130,18 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         Loader::prepare(operands, layout);
         Epilogue::prepare(target, layout);
     });
-    take_roles<C>([&] { Loader::produce(arguments, operands, layout); },
-                  [&](std::uint32_t consumer) {
-                      Loader loader(arguments, operands, layout, consumer);
-                      Epilogue epilogue(arguments, target, layout, consumer);
-                      consume<Type, C>(arguments, loader, epilogue);
-                  });
+    take_roles<C>(
+        [&] {
+            Loader::produce(arguments, operands, layout);
+            if constexpr (requires { Epilogue::produce(arguments, layout); }) {
+                Epilogue::produce(arguments, layout);
+            }
+        },
+        [&](std::uint32_t consumer) {
+            Loader loader(arguments, operands, layout, consumer);
+            Epilogue epilogue(arguments, target, layout, consumer);
+            consume<Type, C>(arguments, loader, epilogue);
+        });
 }
 
 }  // namespace sluice::gemm

@@ -22,6 +22,8 @@ constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; stages a
 constexpr int producer_registers = 24;
 constexpr int consumer_registers = 240;
 
+constexpr std::uint32_t scale_sets = 2;  // of a tile's rows, for this tile and the next one
+
 /// A variant of the kernel: each of `consumers` warpgroups multiplies `blocks` times 64 rows by all columns; they share
 /// a ring of `stages`, and each of their warps has `boxes` for outgoing results. All work on one tile, or, in
 /// ping-pong, each on its own, in turn: one multiplies while the others store.
@@ -56,8 +58,9 @@ struct Config {
     static constexpr std::uint32_t a_at = 0;
     static constexpr std::uint32_t b_at = a_at + stages * a_bytes;
     static constexpr std::uint32_t boxes_at = b_at + stages * b_bytes;
-    static constexpr std::uint32_t barriers_at = boxes_at + warps * boxes * box_bytes;
-    static constexpr std::uint32_t barriers = 2 * stages + warps + (ping_pong ? consumers : 0);
+    static constexpr std::uint32_t scales_at = boxes_at + warps * boxes * box_bytes;
+    static constexpr std::uint32_t barriers_at = scales_at + scale_sets * rows * sizeof(float);
+    static constexpr std::uint32_t barriers = 2 * stages + warps + (ping_pong ? consumers : 0) + 2 * scale_sets;
     static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8 + pattern_bytes;
 
     static constexpr bool moves_registers = consumers > 1;
@@ -102,6 +105,8 @@ struct Arguments {
     bool chained = false;
     const float* row_scales = nullptr;  // null for none
     std::uint32_t rows;                 // of all tiles
+    RowNorm norm{};
+    RowSums* out_sums = nullptr;  // null for none
 };
 
 /// Addresses in shared memory.
@@ -123,6 +128,16 @@ public:
     __device__ __forceinline__ std::uint32_t free(std::uint32_t stage) const { return barrier(C::stages + stage); }
     __device__ __forceinline__ std::uint32_t residual(std::uint32_t warp) const {
         return barrier(2 * C::stages + warp);
+    }
+    /// Of a tile's rows.
+    __device__ __forceinline__ std::uint32_t scales(std::uint32_t set) const {
+        return base_ + C::scales_at + set * C::rows * static_cast<std::uint32_t>(sizeof(float));
+    }
+    __device__ __forceinline__ std::uint32_t full_scales(std::uint32_t set) const {
+        return barrier(C::barriers - 2 * scale_sets + set);
+    }
+    __device__ __forceinline__ std::uint32_t free_scales(std::uint32_t set) const {
+        return barrier(C::barriers - scale_sets + set);
     }
     /// Ping-pong: the barrier that lets a consumer multiply.
     __device__ __forceinline__ std::uint32_t turn(std::uint32_t consumer) const {

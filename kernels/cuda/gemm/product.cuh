@@ -30,7 +30,9 @@ namespace sluice::gemm {
             .residual = memory.residual != nullptr,
             .chained = options.chained,
             .row_scales = memory.row_scales,
-            .rows = shape.rows};
+            .rows = shape.rows,
+            .norm = memory.norm,
+            .out_sums = memory.out_sums};
 }
 
 /// A product by one kernel on the current device.
