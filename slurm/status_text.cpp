@@ -59,7 +59,9 @@ std::string state_line(const RunSight& sight) {
         const std::string follows = what_follows(sight);
         return text + fmt::format(", exit code {}{}{}\n", status.end->code, follows.empty() ? "" : "; ", follows);
     }
-    if (is_stale(sight)) {
+    if (sight.gone) {
+        text += fmt::format(" when last seen, {} ago: its process is gone", time_text(sight.age));
+    } else if (is_stale(sight)) {
         text += fmt::format(" when last seen, {} ago: it has ended or is stuck", time_text(sight.age));
     } else {
         text += fmt::format(", {:.1f} s ago", sight.age);
@@ -118,7 +120,7 @@ bool is_done(const RunSight& sight) {
     }
     const bool ended = sight.status && sight.status->end;
     if (sight.job.empty()) {
-        return ended;
+        return ended || sight.gone;
     }
     return ended && sight.status->job == sight.job && !is_followed(*sight.status);
 }
@@ -169,7 +171,8 @@ std::string status_text(const RunSight& sight) {
 }
 
 std::string status_json(const RunSight& sight) {
-    nlohmann::ordered_json json{{"job", sight.job}, {"earlier_jobs", sight.earlier}, {"stale", is_stale(sight)}};
+    nlohmann::ordered_json json{
+        {"job", sight.job}, {"earlier_jobs", sight.earlier}, {"stale", is_stale(sight)}, {"gone", sight.gone}};
     if (!sight.owner.empty()) {
         json["owner"] = sight.owner;
     }

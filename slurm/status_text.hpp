@@ -14,6 +14,7 @@ struct RunSight {
     std::string owner{};                 ///< The run's user; empty: the current one.
     std::optional<RunStatus> status{};   ///< As written by its rank 0.
     double age = 0;                      ///< Seconds since the status was written.
+    bool gone = false;                   ///< Rank 0's process, on this host, has ended without writing its end.
     std::string job{};                   ///< Slurm job id; empty: unknown.
     std::vector<std::string> earlier{};  ///< Jobs that this one continues.
     std::optional<QueuedJob> queued{};   ///< From squeue.

@@ -177,4 +177,9 @@ std::vector<std::uint32_t> attempts_of(const RunPaths& paths) {
     return attempts;
 }
 
+std::optional<Owner> newest_owner(const RunPaths& paths) {
+    const std::vector<std::uint32_t> attempts = attempts_of(paths);
+    return attempts.empty() ? std::nullopt : read_owner(paths.attempt(attempts.back()));
+}
+
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "core/commit/owner.hpp"
@@ -49,5 +50,8 @@ private:
 
 /// The attempts of a run, in order.
 [[nodiscard]] std::vector<std::uint32_t> attempts_of(const RunPaths& paths);
+
+/// Who works on the newest attempt, or has; nullopt: there is none, or it does not say.
+[[nodiscard]] std::optional<Owner> newest_owner(const RunPaths& paths);
 
 }  // namespace sluice

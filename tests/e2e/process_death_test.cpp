@@ -160,6 +160,17 @@ TEST(KilledRun, CannotBeDrained) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice/drain"));
 }
 
+TEST(KilledRun, IsNotWatchedForEver) {
+    const JobFolder job(held_items());
+    ASSERT_EQ(end_by(SIGKILL, job).exit_code, 128 + SIGKILL);
+
+    const ProcessResult result =
+        Process(launch_words(0, {"status", "labels.csv", "--watch"}), ProcessOptions{.folder = job.path()}).wait();
+
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.out, HasSubstr("its process is gone\n"));
+}
+
 TEST(KilledRun, HasNoLaterRunWithItsNumberCancelledInItsPlace) {
     const JobFolder killed(held_items());
     ASSERT_EQ(end_by(SIGKILL, killed).exit_code, 128 + SIGKILL);

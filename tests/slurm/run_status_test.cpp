@@ -188,6 +188,14 @@ TEST(StatusText, SaysWhenTheRunHasFallenSilent) {
                 HasSubstr("running when last seen, 00:01:40 ago: it has ended or is stuck"));
 }
 
+TEST(StatusText, SaysThatTheProcessIsGone) {
+    const RunSight sight{.status = some_status(), .age = 100, .gone = true};
+
+    EXPECT_THAT(status_text(sight), HasSubstr("running when last seen, 00:01:40 ago: its process is gone\n"));
+    EXPECT_TRUE(is_done(sight));
+    EXPECT_FALSE(is_done({.status = some_status(), .age = 100, .gone = true, .job = "7"})) << "Slurm queues it again";
+}
+
 TEST(StatusText, TellsHowItEnded) {
     RunStatus status = some_status();
     status.state = RunState::stopped;

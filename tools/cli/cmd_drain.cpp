@@ -41,12 +41,6 @@ bool may_be_queued(const Submission& submission) {
     }
 }
 
-/// Who works on the newest attempt, or has.
-std::optional<Owner> newest_owner(const RunPaths& paths) {
-    const std::vector<std::uint32_t> attempts = attempts_of(paths);
-    return attempts.empty() ? std::nullopt : read_owner(paths.attempt(attempts.back()));
-}
-
 /// A request that no process would read is refused.
 void refuse_where_nothing_runs(const RunPaths& paths) {
     const std::filesystem::path folder = paths.run_folder();

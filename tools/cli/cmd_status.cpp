@@ -1,8 +1,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
+#include "core/commit/attempt_folder.hpp"
 #include "slurm/status_text.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
@@ -18,13 +20,22 @@ void status_options(Options& options) {
     options.add_options()("watch,w", "print it again every second, until the attempt has ended and none follows");
 }
 
+bool is_gone(const RunPaths& paths, const RunSight& sight) {
+    if (!sight.status || sight.status->end) {
+        return false;
+    }
+    const std::optional<Owner> owner = newest_owner(paths);
+    return owner && has_ended(*owner, this_process({}, 0));
+}
+
 int print_status(const ParsedArguments& parsed) {
     const NamedRun run = named_run_to_read(operand_of(parsed, "run"), parsed.apps);
     RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
     const bool json = parsed.has("json");
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;
     for (;;) {
-        const RunSight sight = observer.look();
+        RunSight sight = observer.look();
+        sight.gone = is_gone(run.paths, sight);
         print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") +
               (json ? status_json(sight) : status_text(sight)));
         if (!parsed.has("watch") || is_done(sight) || !is_stdout_of_use()) {
