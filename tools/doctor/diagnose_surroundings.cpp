@@ -77,14 +77,15 @@ void look_at_links(const DoctorFacts& facts, const Remedies& remedies, std::vect
 }  // namespace
 
 std::vector<Finding> diagnose_memory(const DoctorFacts& facts, const Remedies& remedies) {
-    const RankList ranks = ranks_where(
-        facts, [](const RankFacts& rank) { return rank.locked_bytes < least_locked && !rank.fabrics.empty(); });
+    const RankList ranks = ranks_where(facts, [](const RankFacts& rank) {
+        return rank.locked_bytes && *rank.locked_bytes < least_locked && !rank.fabrics.empty();
+    });
     std::vector<Finding> findings;
     if (!ranks.empty()) {
         findings.push_back(warning(
             "W-MEM-067",
             fmt::format("{}: may lock {:.1f} MiB of memory (ulimit -l), {} needs it for every message", who(ranks),
-                        static_cast<double>(ranks.front()->locked_bytes) / mebi, ranks.front()->fabrics.front()),
+                        static_cast<double>(*ranks.front()->locked_bytes) / mebi, ranks.front()->fabrics.front()),
             remedies.unlock_memory()));
     }
     return findings;

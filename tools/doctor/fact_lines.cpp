@@ -27,10 +27,20 @@ std::string range_of(const DoctorFacts& facts, Number RankFacts::*number) {
                                                : fmt::format("{}-{}", (*least).*number, (*most).*number);
 }
 
-std::string bytes_or_all(std::uint64_t bytes) {
-    return bytes == UINT64_MAX               ? "no limit"
-           : bytes < std::uint64_t{1} << 30U ? fmt::format("{:.0f} MiB", static_cast<double>(bytes) / mebi)
-                                             : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / gibi);
+std::string bytes_text(std::uint64_t bytes) {
+    return bytes < std::uint64_t{1} << 30U ? fmt::format("{:.0f} MiB", static_cast<double>(bytes) / mebi)
+                                           : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / gibi);
+}
+
+/// The least limit of all ranks.
+std::string least_of(const DoctorFacts& facts, std::optional<std::uint64_t> RankFacts::*limit) {
+    std::optional<std::uint64_t> least;
+    for (const RankFacts& rank : facts.ranks) {
+        if (const auto& bytes = rank.*limit; bytes && (!least || *bytes < *least)) {
+            least = bytes;
+        }
+    }
+    return least ? bytes_text(*least) : "no limit";
 }
 
 }  // namespace
@@ -76,13 +86,8 @@ std::string gpus_line(const DoctorFacts& facts) {
 }
 
 std::string memory_line(const DoctorFacts& facts) {
-    std::uint64_t memory = UINT64_MAX;
-    std::uint64_t locked = UINT64_MAX;
-    for (const RankFacts& rank : facts.ranks) {
-        memory = std::min(memory, rank.memory_bytes);
-        locked = std::min(locked, rank.locked_bytes);
-    }
-    return fmt::format("{} for the job on a node, locked memory {}", bytes_or_all(memory), bytes_or_all(locked));
+    return fmt::format("{} for the job on a node, locked memory {}", least_of(facts, &RankFacts::memory_bytes),
+                       least_of(facts, &RankFacts::locked_bytes));
 }
 
 std::string network_line(const DoctorFacts& facts) {
@@ -125,7 +130,7 @@ std::string output_line(const DoctorFacts& facts) {
     const OutputFacts& output = *facts.output;
     return fmt::format("{}{}: {} free", output.folder,
                        output.file_system.empty() ? "" : fmt::format(" ({})", output.file_system),
-                       bytes_or_all(output.free_bytes));
+                       bytes_text(output.free_bytes));
 }
 
 }  // namespace sluice

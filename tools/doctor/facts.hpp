@@ -43,18 +43,18 @@ struct RankFacts {
     std::uint32_t threads = 1;     ///< Threads that should have their own core.
     std::string why_unbindable{};  ///< Empty: threads can be bound.
 
-    std::vector<GpuFacts> gpus{};        ///< GPUs that it drives.
-    std::vector<std::string> seen{};     ///< Ids of all visible GPUs.
-    std::uint32_t machine_gpus = 0;      ///< GPUs on its node's bus.
-    std::string why_no_cuda{};           ///< Empty: CUDA works and shows GPUs.
-    std::uint64_t locked_bytes = 0;      ///< RLIMIT_MEMLOCK; UINT64_MAX: no limit.
-    std::uint64_t memory_bytes = 0;      ///< The node's memory for the job; UINT64_MAX: unknown.
-    MpiTransport transport{};            ///< Empty without MPI.
-    std::vector<std::string> fabrics{};  ///< InfiniBand and similar adapters of its node.
-    double clock_error_seconds = 0;      ///< Its clock offset is known within ± this.
-    double wall_ahead_seconds = 0;       ///< Its wall clock minus rank 0's.
-    bool sees_output = true;             ///< Whether it sees rank 0's output folder; also true if not checked.
-    ErrorText failure{};                 ///< Why it could not gather all facts; empty id: it could.
+    std::vector<GpuFacts> gpus{};                 ///< GPUs that it drives.
+    std::vector<std::string> seen{};              ///< Ids of all visible GPUs.
+    std::uint32_t machine_gpus = 0;               ///< GPUs on its node's bus.
+    std::string why_no_cuda{};                    ///< Empty: CUDA works and shows GPUs.
+    std::optional<std::uint64_t> locked_bytes{};  ///< RLIMIT_MEMLOCK; nullopt: no limit.
+    std::optional<std::uint64_t> memory_bytes{};  ///< The node's memory for the job; nullopt: unknown.
+    MpiTransport transport{};                     ///< Empty without MPI.
+    std::vector<std::string> fabrics{};           ///< InfiniBand and similar adapters of its node.
+    double clock_error_seconds = 0;               ///< Its clock offset is known within ± this.
+    double wall_ahead_seconds = 0;                ///< Its wall clock minus rank 0's.
+    bool sees_output = true;                      ///< Whether it sees rank 0's output folder; also true if not checked.
+    ErrorText failure{};                          ///< Why it could not gather all facts; empty id: it could.
     int failure_code = 0;
 };
 

@@ -25,10 +25,10 @@ namespace {
 constexpr std::size_t copied_bytes = std::size_t{64} << 20U;  // enough for the full speed of any bus
 constexpr std::size_t most_peers = 16;
 
-std::uint64_t locked_memory_limit() {
+std::optional<std::uint64_t> locked_memory_limit() {
     rlimit limit{};
     const bool known = ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    return known ? limit.rlim_cur : UINT64_MAX;
+    return known ? std::optional<std::uint64_t>(limit.rlim_cur) : std::nullopt;
 }
 
 /// InfiniBand and similar adapters.
@@ -166,7 +166,9 @@ RankFacts facts_of(const NodeView& node, const Examination& job, const Launch& l
         facts.threads = static_cast<std::uint32_t>(facts.gpus.size()) + (reads ? 2U : 1U);  // drivers, comm, reader
     }
     facts.locked_bytes = locked_memory_limit();
-    facts.memory_bytes = read_memory_limit();
+    if (const std::uint64_t memory = read_memory_limit(); memory != no_memory_limit) {
+        facts.memory_bytes = memory;
+    }
     facts.fabrics = fabrics();
     return facts;
 }

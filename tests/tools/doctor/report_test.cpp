@@ -59,6 +59,7 @@ TEST(DoctorReport, IsJsonWithFindingsAndFacts) {
     EXPECT_EQ(json.at("ranks").size(), 4U);
     EXPECT_EQ(json.at("ranks")[3].at("gpus")[0].at("name"), "NVIDIA H200");
     EXPECT_EQ(json.at("links")[0].at("to"), 2);
+    EXPECT_TRUE(json.at("ranks")[0].at("memory_bytes").is_null());
     EXPECT_EQ(json.at("output").at("folder"), "/scratch");
     EXPECT_EQ(json.at("slurm"), "23.11");
 }
@@ -70,12 +71,14 @@ TEST(DoctorFacts, SurviveTheWayToRankZero) {
     facts.why_unbindable = "why";
     facts.wall_ahead_seconds = -2.5;
     facts.sees_output = false;
+    facts.locked_bytes = 8U << 20U;
 
     const RankFacts back = decode_rank_facts(encode(facts));
 
     EXPECT_EQ(encode(back), encode(facts));
     EXPECT_EQ(back.gpus.at(0).copies.pinned_up, 50e9);
-    EXPECT_EQ(back.memory_bytes, UINT64_MAX);
+    EXPECT_EQ(back.locked_bytes, 8U << 20U);
+    EXPECT_EQ(back.memory_bytes, std::nullopt);
     EXPECT_EQ(back.failure.id, "E-GPU-066");
 }
 
