@@ -109,11 +109,14 @@ Found find_or_measure(const PreparedJob& job) {
 void tune(PreparedJob& job, std::uint32_t devices) {
     JobPlan& plan = job.plan;
     const JobConfig::Pipeline& wanted = job.job.pipeline;
-    if (plan.device != DeviceKind::cuda || cuda_device_count() == 0 || plan.items == 0 || wanted.chunk_items) {
+    if (plan.device != DeviceKind::cuda || plan.items == 0 || wanted.chunk_items) {
         return;
     }
     if (job.begun_with.chunk_items && is_published(job.job.output)) {
         return;  // nothing is left to compute
+    }
+    if (cuda_device_count() == 0) {
+        static_cast<void>(make_cuda_device(0));  // throws the reason
     }
     const Found found = find_or_measure(job);
     const std::span<const std::uint32_t> suited = job.app->is_batch_invariant(plan.precision)
