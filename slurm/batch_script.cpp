@@ -81,7 +81,7 @@ std::uint32_t ranks_per_node(const JobConfig& job) {
 }
 
 ScriptPaths script_paths(const JobConfig& job) {
-    ScriptPaths paths{.program = own_program(), .run_folder = run_paths(job.output.path, {}).run_folder()};
+    ScriptPaths paths{{.run_folder = run_paths(job.output.path, {}).run_folder()}, own_program()};
     check_path(paths.program, "sluice itself");
     check_path(paths.run_folder, "the run's folder");
     return paths;

@@ -6,22 +6,13 @@
 #include <vector>
 
 #include "core/config/config.hpp"
+#include "slurm/run_files.hpp"
 
 namespace sluice {
 
 /// Absolute paths in a job's script.
-struct ScriptPaths {
-    std::filesystem::path program{};     ///< sluice itself.
-    std::filesystem::path run_folder{};  ///< Contains the other files.
-
-    [[nodiscard]] std::filesystem::path plan() const { return run_folder / "plan.toml"; }
-    [[nodiscard]] std::filesystem::path script() const { return run_folder / "script.sh"; }
-    [[nodiscard]] std::filesystem::path logs() const { return run_folder / "logs"; }
-    [[nodiscard]] std::filesystem::path submission() const { return run_folder / "submitted.json"; }
-    [[nodiscard]] std::filesystem::path lock() const { return run_folder / "submit.lock"; }
-    [[nodiscard]] std::filesystem::path status() const { return run_folder / "status.json"; }
-    [[nodiscard]] std::filesystem::path drain_request() const { return run_folder / "drain"; }
-    [[nodiscard]] std::filesystem::path retry_request() const { return run_folder / "retry"; }
+struct ScriptPaths : RunFiles {
+    std::filesystem::path program{};  ///< sluice itself.
 };
 
 /// The paths for `job`, which has absolute paths, submitted by this program. Throws Error (configuration, E-SLM-112)

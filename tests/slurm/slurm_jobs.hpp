@@ -21,7 +21,7 @@ inline JobConfig slurm_job(const std::string& lines = {}, const std::vector<Over
     return parse_job(smallest + lines, "job.toml", "/data", overrides, apps);
 }
 
-inline const ScriptPaths some_paths{.program = "/opt/sluice", .run_folder = "/data/labels.csv.sluice"};
+inline const ScriptPaths some_paths{{.run_folder = "/data/labels.csv.sluice"}, "/opt/sluice"};
 
 /// The script's lines for sbatch, without "#SBATCH ", and everything else.
 struct SplitScript {

@@ -12,6 +12,7 @@
 #include "core/standard_error.hpp"
 #include "slurm/child.hpp"
 #include "slurm/queue.hpp"
+#include "slurm/run_files.hpp"
 #include "slurm/run_status.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
@@ -43,29 +44,30 @@ bool may_be_queued(const Submission& submission) {
 
 /// A request that no process would read is refused.
 void refuse_where_nothing_runs(const RunPaths& paths) {
-    const std::filesystem::path folder = paths.run_folder();
+    const RunFiles files{paths.run_folder()};
     if (status_of(paths.manifest())) {
-        refuse_idle(folder, "nothing to drain: the run is complete");
+        refuse_idle(files.run_folder, "nothing to drain: the run is complete");
     }
-    const std::optional<RunStatus> status = read_run_status(folder / "status.json");
+    const std::optional<RunStatus> status = read_run_status(files.status());
     const std::optional<Owner> owner = newest_owner(paths);
     if (status && !status->end && !(owner && has_ended(*owner, this_process({}, 0)))) {
         return;
     }
-    const std::optional<Submission> submission = read_submission(folder / "submitted.json");
+    const std::optional<Submission> submission = read_submission(files.submission());
     if (submission && may_be_queued(*submission)) {
         return;
     }
-    refuse_idle(folder, !status        ? "nothing to drain: no attempt has started"
-                        : !status->end ? fmt::format("nothing to drain: {} is gone", describe(*owner))
-                                       : fmt::format("nothing to drain: the last attempt has ended with exit code {}",
-                                                     status->end->code));
+    refuse_idle(files.run_folder,
+                !status ? "nothing to drain: no attempt has started"
+                : !status->end
+                    ? fmt::format("nothing to drain: {} is gone", describe(*owner))
+                    : fmt::format("nothing to drain: the last attempt has ended with exit code {}", status->end->code));
 }
 
 int drain_run(const ParsedArguments& parsed) {
     const NamedRun run = named_run(operand_of(parsed, "run"), parsed.apps);
     refuse_where_nothing_runs(run.paths);
-    std::optional<File> request = File::create_if_absent(run.paths.run_folder() / "drain");
+    std::optional<File> request = File::create_if_absent(RunFiles{run.paths.run_folder()}.drain_request());
     if (request) {
         request->close();
     }
@@ -90,39 +92,50 @@ bool cancel_job(const Submission& submission) {
     return true;
 }
 
+/// Returns false if the run's newest process is on another host or has ended.
+bool stop_process(const RunPaths& paths) {
+    const std::optional<Owner> owner = newest_owner(paths);
+    const Owner me = this_process({}, 0);
+    if (!owner || !is_here(*owner, me) || has_ended(*owner, me)) {
+        return false;
+    }
+    if (::kill(static_cast<pid_t>(owner->process), SIGTERM) != 0) {
+        refuse_idle(paths.run_folder(),
+                    fmt::format("cannot signal process {}: {}", owner->process, system_text(errno)));
+    }
+    print(fmt::format("sent SIGTERM to process {}\n", owner->process));
+    return true;
+}
+
+/// Why the process that wrote `status`, without an end, cannot be ended from here.
+std::string out_of_reach(const RunStatus& status) {
+    if (!status.job.empty()) {
+        const std::string job = escaped(status.job);
+        const std::optional<QueuedJob> queued = find_in_queue({.job = status.job});
+        return queued && queued->is_active()
+                   ? fmt::format("job {0} works on it, which `sluice submit` has not submitted: scancel {0}", job)
+                   : fmt::format("its last attempt belonged to job {}, which has ended", job);
+    }
+    return status.host != host_name()
+               ? fmt::format("process {} on {} works on it, not one on this host", status.process, escaped(status.host))
+               : fmt::format("its process {} is gone, or cannot be seen from here", status.process);
+}
+
 int cancel_run(const ParsedArguments& parsed) {
     const NamedRun run = named_run(operand_of(parsed, "run"), parsed.apps);
-    const std::filesystem::path folder = run.paths.run_folder();
-    const std::optional<Submission> submission = read_submission(folder / "submitted.json");
+    const RunFiles files{run.paths.run_folder()};
+    const std::optional<Submission> submission = read_submission(files.submission());
     if (submission && cancel_job(*submission)) {
         return 0;
     }
-    const std::optional<RunStatus> status = read_run_status(folder / "status.json");
+    const std::optional<RunStatus> status = read_run_status(files.status());
     if (!status || status->end) {
-        refuse_idle(folder, "no attempt is running");
+        refuse_idle(files.run_folder, "no attempt is running");
     }
-    const std::optional<Owner> owner = newest_owner(run.paths);
-    const Owner me = this_process({}, 0);
-    if (owner && is_here(*owner, me) && !has_ended(*owner, me)) {
-        if (::kill(static_cast<pid_t>(owner->process), SIGTERM) != 0) {
-            refuse_idle(folder, fmt::format("cannot signal process {}: {}", owner->process, system_text(errno)));
-        }
-        print(fmt::format("sent SIGTERM to process {}\n", owner->process));
-        return 0;
+    if (!stop_process(run.paths)) {
+        refuse_idle(files.run_folder, out_of_reach(*status));
     }
-    if (!status->job.empty()) {
-        const std::string job = escaped(status->job);
-        const std::optional<QueuedJob> queued = find_in_queue({.job = status->job});
-        refuse_idle(folder,
-                    queued && queued->is_active()
-                        ? fmt::format("job {0} works on it, which `sluice submit` has not submitted: scancel {0}", job)
-                        : fmt::format("its last attempt belonged to job {}, which has ended", job));
-    }
-    if (status->host != host_name()) {
-        refuse_idle(folder, fmt::format("process {} on {} works on it, not one on this host", status->process,
-                                        escaped(status->host)));
-    }
-    refuse_idle(folder, fmt::format("its process {} is gone, or cannot be seen from here", status->process));
+    return 0;
 }
 
 }  // namespace

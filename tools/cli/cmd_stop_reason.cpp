@@ -6,6 +6,7 @@
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/standard_error.hpp"
+#include "slurm/run_files.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/submission.hpp"
 #include "tools/cli/common_options.hpp"
@@ -44,7 +45,7 @@ int print_stop_reason(const ParsedArguments& parsed) {
     }
     const HeldFolder held(folder, FolderTrust::only_mine);
     const AttemptId attempt = this_attempt();
-    const ScriptEnd reason = stop_reason(read_run_status(folder / "status.json"), attempt, launcher);
+    const ScriptEnd reason = stop_reason(read_run_status(RunFiles{folder}.status()), attempt, launcher);
     if (reason.used_up) {
         say_that_none_follows(attempt);
     }
@@ -69,7 +70,7 @@ int note_follower(const ParsedArguments& parsed) {
                                            : std::string("SLURM_JOB_ID is not set: this is not a Slurm job"));
     }
     const HeldFolder held(folder, FolderTrust::only_mine);
-    write_follower(folder / "submitted.json", job, *next);
+    write_follower(RunFiles{folder}.submission(), job, *next);
     return 0;
 }
 

@@ -34,8 +34,8 @@ double per_second(std::uint64_t count, double seconds) {
 }
 
 /// A folder that cannot be read now is read again later.
-bool is_asked_to_drain(const std::filesystem::path& run_folder) {
-    const FilePlace request = FilePlace::entry(run_folder / "drain");
+bool is_asked_to_drain(const RunFiles& files) {
+    const FilePlace request = FilePlace::entry(files.drain_request());
     return ::faccessat(request.base(), request.name(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -78,13 +78,13 @@ RunMonitor::~RunMonitor() {
 void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesystem::path& output) {
     const std::lock_guard lock(mutex_);
     status_.output = output.empty() ? status_.output : output.native();
-    if (!folder_.empty() || over_) {
+    if (files_ || over_) {
         return;
     }
     held_.emplace(run_folder, FolderTrust::only_mine);
-    folder_ = run_folder;
+    files_ = RunFiles{.run_folder = run_folder};
     if (!status_.most_attempts) {  // not submitted: the same command continues the run, so an old request is void
-        static_cast<void>(try_to_remove_file(folder_ / "drain"));
+        static_cast<void>(try_to_remove_file(files_->drain_request()));
     }
     look();
     thread_ = std::thread([this] { watch(); });
@@ -118,9 +118,9 @@ void RunMonitor::explain(const ErrorText& text) {
 
 void RunMonitor::withdraw() {
     const std::lock_guard lock(mutex_);
-    if (!folder_.empty() && status_.job.empty()) {
-        static_cast<void>(try_to_remove_file(folder_ / "status.json"));
-        folder_.clear();
+    if (files_ && status_.job.empty()) {
+        static_cast<void>(try_to_remove_file(files_->status()));
+        files_.reset();
     }
 }
 
@@ -256,7 +256,7 @@ void RunMonitor::stop_if_asked() {
     if (limit_) {
         status_.limit = unix_seconds() + seconds_between(SteadyClock::now(), *limit_);
     }
-    drain_requested_ = drain_requested_ || (!folder_.empty() && is_asked_to_drain(folder_));
+    drain_requested_ = drain_requested_ || (files_ && is_asked_to_drain(*files_));
     if (!run_ || stop_.signal() != 0 || stop_.phase() != RunPhase::serving) {
         return;
     }
@@ -281,15 +281,15 @@ bool RunMonitor::asks_again() {
 }
 
 void RunMonitor::write() {
-    if (folder_.empty()) {
+    if (!files_) {
         return;
     }
     status_.updated = unix_seconds();
-    const int error = write_run_status(folder_ / "status.json", status_);
+    const int error = write_run_status(files_->status(), status_);
     if (error != 0 && !std::exchange(warned_, true)) {
         say(ErrorText{
             .id = "W-RUN-115",
-            .where = escaped((folder_ / "status.json").native()),
+            .where = escaped(files_->status().native()),
             .what = fmt::format("cannot write the run's status: {}", std::generic_category().message(error))});
     }
 }

@@ -17,6 +17,7 @@
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/sync/stop_request.hpp"
+#include "slurm/run_files.hpp"
 #include "slurm/run_status.hpp"
 
 namespace sluice {
@@ -90,7 +91,7 @@ private:
     bool slurm_tells_ = false;  // limit_ is from Slurm
     bool is_to_ask_ = true;     // Slurm
     bool has_asked_again_ = false;
-    std::filesystem::path folder_;
+    std::optional<RunFiles> files_;  // nullopt: nothing is written
     std::optional<HeldFolder> held_;
     RunStatus status_;
     ErrorText explanation_;

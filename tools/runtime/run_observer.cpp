@@ -103,9 +103,9 @@ std::string end_text(const RunSight& sight, int code) {
     return text;
 }
 
-int code_of(const RunSight& sight, const std::filesystem::path& run_folder) {
+int code_of(const RunSight& sight, const RunFiles& files) {
     std::optional<JobInfo> record = sight.record;
-    if (const auto submission = read_submission(run_folder / "submitted.json"); !record && submission) {
+    if (const auto submission = read_submission(files.submission()); !record && submission) {
         record = find_controller_info(*submission);
     }
     return code_of_ended_job(sight.job, record, sight.status);
@@ -117,7 +117,7 @@ RunSight RunObserver::look() {
     for (;;) {
         RunSight sight{.owner = owner_};
         read_status(sight);
-        const std::optional<Submission> submission = read_submission(folder_ / "submitted.json");
+        const std::optional<Submission> submission = read_submission(files_.submission());
         if (!submission) {
             return sight;
         }
@@ -132,14 +132,14 @@ RunSight RunObserver::look() {
         ask(*submission);
         sight = answer_;
         read_status(sight);  // it may have ended meanwhile
-        if (!is_done(sight) || read_submission(folder_ / "submitted.json") == submission) {
+        if (!is_done(sight) || read_submission(files_.submission()) == submission) {
             return sight;
         }
     }
 }
 
 void RunObserver::read_status(RunSight& sight) const {
-    sight.status = read_run_status(folder_ / "status.json");
+    sight.status = read_run_status(files_.status());
     if (sight.status) {
         const auto now = std::chrono::system_clock::now().time_since_epoch();
         sight.age = std::chrono::duration<double>(now).count() - sight.status->updated;
@@ -187,7 +187,7 @@ int wait_for_run(const std::filesystem::path& run_folder) {
         while (signal == 0) {
             const RunSight sight = observer.look();
             if (is_done(sight)) {
-                const int code = code_of(sight, run_folder);
+                const int code = code_of(sight, {.run_folder = run_folder});
                 view.say(end_text(sight, code));
                 return code;
             }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "slurm/run_files.hpp"
 #include "slurm/status_text.hpp"
 #include "slurm/submission.hpp"
 
@@ -15,7 +16,7 @@ class RunObserver {
 public:
     /// `owner`: user of another user's run, for display.
     explicit RunObserver(std::filesystem::path run_folder, std::string owner = {})
-        : folder_(std::move(run_folder)), owner_(std::move(owner)) {}
+        : files_{std::move(run_folder)}, owner_(std::move(owner)) {}
 
     /// What is known now. May block for as long as Slurm's programs take to answer.
     [[nodiscard]] RunSight look();
@@ -27,7 +28,7 @@ private:
     void turn_to(const Submission& submission);
     void ask(const Submission& submission);
 
-    std::filesystem::path folder_;
+    RunFiles files_;
     std::string owner_;
     std::optional<Submission> of_;  // the submission of these answers
     std::optional<std::chrono::steady_clock::time_point> last_;

@@ -8,7 +8,7 @@
 #include "core/commit/run_paths.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
-#include "slurm/batch_script.hpp"
+#include "slurm/run_files.hpp"
 #include "tools/runtime/compute_peak.hpp"
 #include "tools/runtime/cost_cache.hpp"
 #include "tools/runtime/driver_team.hpp"
@@ -30,7 +30,7 @@ namespace {
 
 /// Ends of earlier attempts, unless this one is to ignore them, which a submission requests once.
 std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options) {
-    const std::filesystem::path request = ScriptPaths{.run_folder = options.run_folder}.retry_request();
+    const std::filesystem::path request = RunFiles{.run_folder = options.run_folder}.retry_request();
     const bool is_asked = !options.run_folder.empty() && status_of(request);
     std::vector<Attempt> attempts = look_at_attempts(job, options.retry || is_asked);
     if (is_asked) {
