@@ -6,12 +6,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <string_view>
 #include <utility>
 
 #include "core/descriptor.hpp"
@@ -33,8 +30,6 @@ constexpr std::chrono::seconds same_stop{1};
 constexpr std::chrono::seconds longest_shutdown_hook{8};
 constexpr std::chrono::seconds longest_dump{1};
 
-constexpr std::array crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-
 sigset_t watched_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -50,100 +45,6 @@ void append_to(const std::filesystem::path& path, const std::string& text) {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     const Descriptor file(open(path.c_str(), flags, private_mode));
     write_all(file.number(), std::as_bytes(std::span(text)));
-}
-
-struct CrashReport {
-    std::atomic<RankBoard*> board{nullptr};
-    std::array<char, 256> host{};
-    std::array<char, 4096> file{};
-    std::atomic<bool> leaves_file{false};
-    std::atomic<const GrantBook*> book{nullptr};
-};
-CrashReport crash_report;  // a signal handler can only access globals
-std::array<std::byte, 65536> crash_stack;
-
-/// As the hint of the preceding message.
-void say_committed(const RankBoard& board) noexcept {
-    constexpr std::string_view begin = "  hint: ";
-    std::array<char, 192> line{};
-    std::copy(begin.begin(), begin.end(), line.begin());
-    const std::size_t length = board.describe_committed(line.data() + begin.size(), line.size() - begin.size() - 1);
-    if (length > 0) {
-        line[begin.size() + length] = '\n';
-        say_in_handler({line.data(), begin.size() + length + 1});
-    }
-}
-
-/// Formats into a fixed buffer; async-signal-safe.
-class CrashLine {
-public:
-    template <class... Values>
-    void add(fmt::format_string<Values...> format, Values&&... values) noexcept {
-        const auto end =
-            fmt::format_to_n(text_.data() + length_, text_.size() - length_, format, std::forward<Values>(values)...);
-        length_ = std::min(text_.size(), length_ + end.size);
-    }
-    [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), length_}; }
-    void write_to(int file) const noexcept { write_all(file, std::as_bytes(std::span(text()))); }
-
-private:
-    std::array<char, 512> text_{};
-    std::size_t length_ = 0;
-};
-
-/// "rank 2 on n07: died: SIGSEGV in compute of chunk 12".
-void describe_crash(CrashLine& line, const RankEntry& entry, int signal) noexcept {
-    const char* const name = sigabbrev_np(signal);
-    line.add("rank {} on {}: died: SIG{}", entry.rank.load(), crash_report.host.data(), name == nullptr ? "?" : name);
-    if (const std::uint64_t chunk = entry.chunk.load(); chunk != RankEntry::no_chunk) {
-        line.add(" in {} of chunk {}", to_string(entry.stage.load()), chunk);
-    }
-    line.add("\n");
-}
-
-/// For the next attempt, in the format of note_lost_rank().
-void leave_crash_file(const RankEntry& entry, int signal) noexcept {
-    const int file = open(crash_report.file.data(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0) {
-        return;  // cannot be reported
-    }
-    CrashLine cause;
-    cause.add("cause ");
-    describe_crash(cause, entry, signal);
-    cause.write_to(file);
-    const auto note_chunk = [file](std::uint64_t chunk) {
-        CrashLine line;
-        line.add("chunk {}\n", chunk);
-        line.write_to(file);
-    };
-    if (const std::uint64_t chunk = entry.chunk.load(); chunk != RankEntry::no_chunk) {
-        note_chunk(chunk);
-    }
-    entry.for_each_open(note_chunk);
-    if (const GrantBook* const book = crash_report.book.load()) {
-        book->for_each_open([&](std::uint64_t chunk, int rank) {
-            if (rank == entry.rank.load()) {
-                note_chunk(chunk);
-            }
-        });
-    }
-    close(file);
-}
-
-void on_crash(int signal) {
-    RankBoard* const board = crash_report.board.exchange(nullptr);
-    if (board != nullptr && board->claim_message()) {
-        CrashLine line;
-        line.add("sluice: error[E-RUN-001]: ");
-        describe_crash(line, board->mine(), signal);
-        say_in_handler(line.text());
-        say_committed(*board);
-    }
-    if (board != nullptr && crash_report.leaves_file.load()) {
-        leave_crash_file(board->mine(), signal);
-    }
-    ::signal(signal, SIG_DFL);
-    raise(signal);
 }
 
 }  // namespace
@@ -298,34 +199,6 @@ void Watcher::let_root_go_first() const {
         }
         std::this_thread::sleep_for(look_after_signal);
     }
-}
-
-CrashReports::CrashReports(RankBoard& board, const std::string& host) {
-    crash_report.board.store(&board);
-    std::strncpy(crash_report.host.data(), host.c_str(), crash_report.host.size() - 1);
-    // For the main thread only.
-    const stack_t stack{.ss_sp = crash_stack.data(), .ss_flags = 0, .ss_size = crash_stack.size()};
-    sigaltstack(&stack, nullptr);
-    for (const int signal : crash_signals) {
-        struct sigaction action {};
-        action.sa_handler = &on_crash;
-        action.sa_flags = SA_ONSTACK | SA_NODEFER;
-        sigaction(signal, &action, nullptr);
-    }
-}
-
-CrashReports::~CrashReports() {
-    crash_report.board.store(nullptr);
-}
-
-void CrashReports::leave_behind(const std::filesystem::path& file) {
-    expects(file.native().size() < crash_report.file.size(), "CrashReports: path too long");
-    std::copy_n(file.c_str(), file.native().size() + 1, crash_report.file.begin());
-    crash_report.leaves_file.store(true);
-}
-
-void CrashReports::set_book(const GrantBook* book) noexcept {
-    crash_report.book.store(book);
 }
 
 }  // namespace sluice

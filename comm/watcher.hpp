@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -47,23 +46,6 @@ private:
     Instant first_signal_{};
     std::atomic<bool> over_{false};
     std::thread thread_;
-};
-
-/// While it lives, a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints one line with rank, host,
-/// stage and chunk before the signal's default action. At most one instance at a time.
-class CrashReports {
-public:
-    /// `board` outlives it.
-    CrashReports(RankBoard& board, const std::string& host);
-    ~CrashReports();
-
-    /// From now on a crash also writes `file`, with the line and the chunks that this rank held according to the board
-    /// and `book` (rank 0's, which outlives this or is reset to null before).
-    static void leave_behind(const std::filesystem::path& file);
-    static void set_book(const GrantBook* book) noexcept;
-
-    CrashReports(const CrashReports&) = delete;
-    CrashReports& operator=(const CrashReports&) = delete;
 };
 
 }  // namespace sluice

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "comm/watcher.hpp"
+#include "comm/crash_reports.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/standard_error.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "comm/watcher.hpp"
+#include "comm/crash_reports.hpp"
 #include "core/standard_error.hpp"
 #include "tools/runtime/job_plan.hpp"
 

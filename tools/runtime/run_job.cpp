@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "comm/crash_reports.hpp"
 #include "comm/watcher.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/machine/launch.hpp"
