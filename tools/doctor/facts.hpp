@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/mpi_links.hpp"
+#include "comm/mpi_transport.hpp"
 #include "core/config/config.hpp"
 #include "core/device/copy_speed.hpp"
 #include "core/machine/launch.hpp"
