@@ -14,6 +14,7 @@
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
+#include "tools/runtime/output_places.hpp"
 #include "tools/runtime/run_observer.hpp"
 #include "tools/runtime/standard_output.hpp"
 

@@ -21,7 +21,6 @@
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "slurm/stop_reason.hpp"
-#include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_file.hpp"
 

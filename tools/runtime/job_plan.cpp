@@ -13,8 +13,8 @@
 #include "core/fault_point.hpp"
 #include "core/json_types.hpp"
 #include "scheduler/chunk_size.hpp"
-#include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_output.hpp"
+#include "tools/runtime/output_places.hpp"
 
 namespace sluice {
 namespace {

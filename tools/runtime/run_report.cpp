@@ -15,9 +15,9 @@
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "scheduler/verdict.hpp"
-#include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_output.hpp"
+#include "tools/runtime/output_places.hpp"
 #include "tools/runtime/program_facts.hpp"
 #include "tools/runtime/standard_output.hpp"
 
