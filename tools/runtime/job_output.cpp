@@ -77,7 +77,7 @@ Settings settings_of(const PreparedJob& prepared) {
     if (prepared.plan.device == DeviceKind::host) {
         settings.emplace_back(instructions_setting, name_of(prepared.plan.instructions));
     } else {
-        settings.emplace_back("run.gpu", prepared.plan.gpu);
+        settings.emplace_back("run.gpu", prepared.gpu);
     }
     if (job.model.random) {
         settings.emplace_back("model.random", fmt::format("{}", *job.model.random));

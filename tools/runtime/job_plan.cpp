@@ -62,9 +62,8 @@ Weights make_weights(const JobConfig::Model& model, const OpenApp& app) {
     return {std::move(file), app.read_weights(model.weights->native())};
 }
 
-}  // namespace
-
-PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
+/// Opens everything that the job names: the app, its files, the input and the weights.
+PreparedJob open_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     PhaseTimer opening(phases, Phase::job);
     PreparedJob prepared;
     prepared.job = std::move(config);
@@ -91,12 +90,18 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     std::tie(prepared.weights_file, prepared.weights) = weights.get();
     prepared.flop_per_item = prepared.app->flop_per_item(prepared.weights);
     plan.items = prepared.source->count();
+    return prepared;
+}
+
+void plan_devices(PreparedJob& prepared) {
+    const JobConfig& job = prepared.job;
+    JobPlan& plan = prepared.plan;
     plan.device = choose_device(job.run.device);
     if (job.run.device == DeviceKind::automatic && plan.device == DeviceKind::host) {
-        plan.device_note = fmt::format("no GPU: {}", why_no_cuda());
+        prepared.device_note = fmt::format("no GPU: {}", why_no_cuda());
     }
     if (plan.device == DeviceKind::cuda && cuda_device_count() > 0) {
-        plan.gpu = cuda_device_model(0);
+        prepared.gpu = cuda_device_model(0);
     }
     check_kind(job, *prepared.app, plan.device);
     check_precision(job.run, plan.device);
@@ -104,20 +109,40 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     plan.devices = job.run.devices;
     plan.bind = job.layout.bind;
     plan.layout = job.layout;
-    prepared.begun_with = choices_of_run(job.output);
-    plan.instructions = prepared.begun_with.instructions.value_or(host_instructions());
-    plan.hang_timeout = job.fault.hang_timeout;
-    plan.drain_timeout = job.fault.drain_timeout;
-    plan.chunk_items = job.pipeline.chunk_items          ? *job.pipeline.chunk_items
-                       : prepared.begun_with.chunk_items ? *prepared.begun_with.chunk_items
-                       : is_chunk_size_measured(prepared)
-                           ? 1
-                           : choose_chunk_items(plan.items, prepared.flop_per_item, prepared.app->least_chunk());
+}
+
+std::uint32_t chunk_items_of(const PreparedJob& prepared) {
+    if (prepared.job.pipeline.chunk_items) {
+        return *prepared.job.pipeline.chunk_items;
+    }
+    if (prepared.begun_with.chunk_items) {
+        return *prepared.begun_with.chunk_items;
+    }
+    return is_chunk_size_measured(prepared)
+               ? 1
+               : choose_chunk_items(prepared.plan.items, prepared.flop_per_item, prepared.app->least_chunk());
+}
+
+void plan_chunks(PreparedJob& prepared) {
+    const JobConfig::Pipeline& wanted = prepared.job.pipeline;
+    JobPlan& plan = prepared.plan;
     // Buffers hold a chunk, which need not exceed the job's items.
-    plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, plan.chunk_items));
-    const bool is_serial = job.pipeline.mode == PipelineMode::serial;
-    plan.depth = is_serial ? 1 : job.pipeline.depth.value_or(choose_depth(job.pipeline.mode));
-    plan.depth_by = is_serial ? DepthBy::serial_mode : job.pipeline.depth ? DepthBy::job : DepthBy::program;
+    plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, chunk_items_of(prepared)));
+    const bool is_serial = wanted.mode == PipelineMode::serial;
+    plan.depth = is_serial ? 1 : wanted.depth.value_or(choose_depth(wanted.mode));
+    plan.depth_by = is_serial ? DepthBy::serial_mode : wanted.depth ? DepthBy::job : DepthBy::program;
+}
+
+}  // namespace
+
+PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
+    PreparedJob prepared = open_job(std::move(config), apps, phases);
+    plan_devices(prepared);
+    prepared.begun_with = choices_of_run(prepared.job.output);
+    prepared.plan.instructions = prepared.begun_with.instructions.value_or(host_instructions());
+    prepared.plan.hang_timeout = prepared.job.fault.hang_timeout;
+    prepared.plan.drain_timeout = prepared.job.fault.drain_timeout;
+    plan_chunks(prepared);
     return prepared;
 }
 

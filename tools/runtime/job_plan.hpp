@@ -36,9 +36,6 @@ struct JobPlan {
     DepthBy depth_by = DepthBy::program;
     DeviceKind device = DeviceKind::host;    ///< Not automatic.
     HostInstructions instructions{};         ///< Of the host devices, on every rank.
-    std::string gpu{};                       ///< Model of rank 0's first GPU; rank 0 only. Empty: none visible.
-    std::string device_note{};               ///< Why "auto" did not choose a GPU; rank 0 only.
-    std::string chunk_note{};                ///< Why the chunks have this size; rank 0 only. May be empty.
     std::optional<std::uint32_t> devices{};  ///< Per rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
     JobConfig::Layout layout{};            ///< As given in the job; rank 0 only.
@@ -71,6 +68,9 @@ struct PreparedJob {
     WeightBlob weights;
     double flop_per_item = 0;
     RunChoices begun_with;                    // of the existing run
+    std::string gpu;                          // model of the first GPU; empty: none visible
+    std::string device_note;                  // why "auto" did not choose a GPU; empty: it did, or was not asked
+    std::string chunk_note;                   // why the chunks have this size; may be empty
     std::vector<Attempt> attempts;            // earlier ones; set once output is open
     std::vector<AttemptSummary> summaries;    // the same, plus this one
     std::unique_ptr<CommittedOutput> output;  // null until open_output()

@@ -130,8 +130,8 @@ void tune(PreparedJob& job, std::uint32_t devices) {
     if (!wanted.depth && wanted.mode == PipelineMode::overlap) {
         plan.depth = choice.depth;
     }
-    plan.chunk_note = job.begun_with.chunk_items ? std::string("as when the run began")
-                                                 : fmt::format("{} ({})", choice.reason, found.origin);
+    job.chunk_note = job.begun_with.chunk_items ? std::string("as when the run began")
+                                                : fmt::format("{} ({})", choice.reason, found.origin);
 }
 
 }  // namespace sluice

@@ -10,7 +10,7 @@ namespace sluice {
 /// these settings: for `devices` GPUs, those of all ranks, if the app is batch-invariant; otherwise the size suits 1,
 /// 2, 4 and 8 GPUs. The first run of a version of sluice measures them, within two seconds except for what
 /// measure_costs() exempts, and stores them for later ones (tools/runtime/cost_cache.hpp). A resumed run keeps its
-/// chunk size. Leaves host jobs unchanged. Sets plan.chunk_note. Throws Error when CUDA fails.
+/// chunk size. Leaves host jobs unchanged. Sets job.chunk_note. Throws Error when CUDA fails.
 void tune(PreparedJob& job, std::uint32_t devices);
 
 }  // namespace sluice
