@@ -153,6 +153,22 @@ Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::c
     return roofline;
 }
 
+/// The report of a run of which all ranks have told their part.
+RunReport whole_report(const PreparedJob& job, const PreparedRank& rank, const JobServer& server, CommonEnd end) {
+    RunReport report = report_of_run(job, server.items_written());
+    report.queues = rank.queues;
+    report.encoders = server.encoders();
+    report.ranks = std::move(end.reports);
+    report.links = server.links();
+    count_receipts(report.ranks, report.links);
+    for (const LinkSpeed& speed : end.links) {
+        report.links.at(static_cast<std::size_t>(speed.to) - 1).peak = speed.bytes_per_second;
+    }
+    report.roofline = roofline_of(job, rank.share.place.devices.front().number, wall_time(report.ranks));
+    report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
+    return report;
+}
+
 /// The run that all ranks share, from the plan to the report.
 int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuStart gpus, const RunOptions& options) {
     const RankContext& context = root.context;
@@ -167,21 +183,10 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
     RankTrace trace = sign(context, server.run());
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
-    RunReport report = report_of_run(job, server.items_written());
-    report.queues = rank.queues;
-    report.encoders = server.encoders();
     CommonEnd end =
         end_together(context, std::move(trace), rank.gpu_sampler->finish(), {.to_root = server.clock_bounds()}, code);
-    report.ranks = std::move(end.reports);
-    report.links = server.links();
-    count_receipts(report.ranks, report.links);
-    for (const LinkSpeed& speed : end.links) {
-        report.links.at(static_cast<std::size_t>(speed.to) - 1).peak = speed.bytes_per_second;
-    }
-    report.roofline = roofline_of(job, rank.share.place.devices.front().number, wall_time(report.ranks));
-    report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
     publish_report(
-        std::move(report), job, options,
+        whole_report(job, rank, server, std::move(end)), job, options,
         {.code = code, .is_kept = job.output->complete() != nullptr || context.board.committed().chunks != 0});
     if (stopped) {
         context.shutdown_hook.note_end(stopped->code, stopped->text);
