@@ -17,6 +17,7 @@
 #include "scheduler/memory_plan.hpp"
 #include "tools/runtime/cost_cache.hpp"
 #include "tools/runtime/job_output.hpp"
+#include "tools/runtime/program_facts.hpp"
 
 namespace sluice {
 namespace {
@@ -85,9 +86,10 @@ bool serves(const MeasuredCosts& kept, std::uint64_t items) {
 
 Found find_or_measure(const PreparedJob& job) {
     const std::string gpu = cuda_device_model(0);
+    const ProgramFacts& program = program_facts();
     const std::string key =  // FLOP per item reflects the model's size
-        fmt::format("{} | {} FLOP | {} | {} | {} | {}", job.plan.app, job.flop_per_item, cuda_device_kind(0),
-                    name_of(job.plan.precision), job.plan.settings, SLUICE_PROGRAM_VERSION);
+        fmt::format("{} | {} FLOP | {} | {} | {} | {} {}", job.plan.app, job.flop_per_item, cuda_device_kind(0),
+                    name_of(job.plan.precision), job.plan.settings, program.version, program.commit);
     const auto file = cost_cache_file();
     const auto kept = file ? find_costs(*file, key) : std::nullopt;
     if (kept && serves(*kept, job.plan.items)) {
