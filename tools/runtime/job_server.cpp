@@ -108,7 +108,7 @@ RankTrace JobServer::run() {
         if (remote_) {
             remote_->heartbeats().send_every(heartbeat_interval(job_.plan.hang_timeout));
         }
-        give_signs_while(root_, [&, this] {
+        send_heartbeats_while(root_, [&, this] {
             const PhaseTimer timer(context_.phases, Phase::suspects);
             compute_suspects(context_, job_, rank_, *server_);
         });
@@ -170,7 +170,7 @@ void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
     say_that_it_drains(cause);
     results_->hurry();
     if (remote_) {
-        give_signs_while(root_, [&, this] {
+        send_heartbeats_while(root_, [&, this] {
             const RunReport report = partial_report(team, why_it_drains(cause));
             try {
                 publish_report(report, job_, {.quiet = true}, {.is_kept = context_.board.committed().chunks != 0});
@@ -182,7 +182,7 @@ void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
 
 void JobServer::finish(const Served& served, bool whole) {
     if (!served.gave_up && whole) {
-        give_signs_while(root_, [this] { job_.output->publish(); });
+        send_heartbeats_while(root_, [this] { job_.output->publish(); });
         context_.board.set_committed({});
         warn_at_the_end(job_);
         return;
@@ -193,7 +193,7 @@ void JobServer::finish(const Served& served, bool whole) {
         progress_.reset();
         end_all(root_, *stopped_by_);
     }
-    give_signs_while(root_, [this] { job_.output->abandon_if_empty(); });
+    send_heartbeats_while(root_, [this] { job_.output->abandon_if_empty(); });
 }
 
 void JobServer::end_after_loss(const Served& served) {
@@ -210,7 +210,7 @@ void JobServer::end_after_loss(const Served& served) {
 }
 
 void JobServer::commit_what_came() {
-    give_signs_while(root_, [this] {
+    send_heartbeats_while(root_, [this] {
         results_->stop();
         job_.output->commit();
     });
@@ -255,7 +255,7 @@ RunReport JobServer::partial_report(const DriverTeam& team, const ErrorText& rea
     report.encoders = encoders_;
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
     report.links = links();
-    report.ranks.push_back(make_rank_report(sign(context_, std::move(trace)), context_.start, {}));
+    report.ranks.push_back(make_rank_report(complete_trace(context_, std::move(trace)), context_.start, {}));
     const std::vector<GrantBook::Rank> returned = server_->book().ranks();
     for (std::size_t rank = 1; rank < returned.size(); ++rank) {
         report.lost.push_back({.rank = static_cast<int>(rank),

@@ -87,7 +87,7 @@ int rank_of(const std::exception_ptr& failure) {
 
 }  // namespace
 
-void give_signs_while(const Root& root, const std::function<void()>& action) {
+void send_heartbeats_while(const Root& root, const std::function<void()>& action) {
     root.others == nullptr ? action() : root.others->heartbeats().send_while(action);
 }
 
@@ -117,9 +117,9 @@ void note_device_failure(const RankContext& context, const std::exception_ptr& t
 }
 
 void end_all(const Root& root, Failure failure) {
-    give_signs_while(root, [&] { leave_end_behind(root, failure); });
+    send_heartbeats_while(root, [&] { leave_end_behind(root, failure); });
     explain_end(root, failure.text);
-    give_signs_while(root, [&] { root.monitor.end(failure.code); });
+    send_heartbeats_while(root, [&] { root.monitor.end(failure.code); });
     root.context.board.mine().end_with(
         failure.code);  // first: ranks that this ends may end this process before it is done
     if (root.others != nullptr) {

@@ -31,7 +31,7 @@ struct Root {
 
 /// Runs `action`, which may block on files, while rank 0 sends heartbeats to the other ranks. For the thread that makes
 /// its MPI calls. Rethrows the exception of `action`.
-void give_signs_while(const Root& root, const std::function<void()>& action);
+void send_heartbeats_while(const Root& root, const std::function<void()>& action);
 
 /// Prints `text` as the job's only message, and stores it in the run's status.
 void explain_end(const Root& root, const ErrorText& text);

@@ -143,7 +143,7 @@ RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
             .failed_items = prepared.output->failed_items()};
 }
 
-RankTrace sign(const RankContext& context, RankTrace trace) {
+RankTrace complete_trace(const RankContext& context, RankTrace trace) {
     trace.rank = context.rank();
     trace.host = context.host;
     trace.milestones.start = context.start;

@@ -22,7 +22,7 @@ namespace sluice {
 [[nodiscard]] RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done);
 
 /// Completes this rank's `trace` at the end of its part of the run.
-[[nodiscard]] RankTrace sign(const RankContext& context, RankTrace trace);
+[[nodiscard]] RankTrace complete_trace(const RankContext& context, RankTrace trace);
 
 /// The run's end, for all ranks.
 struct CommonEnd {

@@ -180,7 +180,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
         prepare_rank(context, job.plan, meeting, std::move(gpus), std::move(job.weights), job.source.get());
     check_memory(context, job.plan, rank);
     JobServer server(root, job, meeting, rank, options);
-    RankTrace trace = sign(context, server.run());
+    RankTrace trace = complete_trace(context, server.run());
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     CommonEnd end =

@@ -64,7 +64,7 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
         fail(context, describe(std::current_exception(), context.who()), root_serves);
     }
     root_serves = false;
-    RankTrace trace = sign(context, team.take_trace());
+    RankTrace trace = complete_trace(context, team.take_trace());
     try {
         worker.wait_for_the_end(context.bell, context.stop);
     } catch (const RootHasEnded& end) {
