@@ -47,8 +47,8 @@ struct TextCascade {
     struct Stage {
         std::unique_ptr<TextWriter> writer;
         std::uint32_t items;
-        std::unique_ptr<TextChecker> checker =
-            nullptr;  ///< Made by the second writer, for the first one's items; may be null.
+        /// Made by the second writer, for the first one's items; may be null.
+        std::unique_ptr<TextChecker> checker = nullptr;
     };
     std::array<Stage, 3> stages;  ///< fp16, tf32x3, fp32
 };

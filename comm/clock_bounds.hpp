@@ -16,8 +16,8 @@ class ClockBounds {
 public:
     struct Bound {
         Instant at{};  ///< On the other rank's clock.
-        std::chrono::nanoseconds difference =
-            std::chrono::nanoseconds::max();  ///< Receive time, by the receiver's clock, − send time, by the sender's.
+        /// Receive time, by the receiver's clock, − send time, by the sender's.
+        std::chrono::nanoseconds difference = std::chrono::nanoseconds::max();
     };
     static constexpr std::size_t stretches = 64;
 

@@ -189,8 +189,8 @@ void MpiRemoteHub::send(const Grant& grant) {
     const std::size_t index = slot_index(grant.to.rank, grant.to.device, grant.to.slot);
     SlotState& slot = slots_[index];
     const Note note{What::grant, index};
-    while (slot.grant_messages !=
-           0) {  // the slot's last grant has arrived, or it would not ask: MPI only has to notice
+    // The slot's last grant has arrived, or it would not ask: MPI only has to notice.
+    while (slot.grant_messages != 0) {
         static_cast<void>(finish_messages());
     }
     slot.grant_begun = Clock::now();

@@ -85,8 +85,7 @@ NodeView view_node(MpiSession* session, const NodeWish& wish) {
         view.layout.ranks.push_back(word.rank);
     }
     topology = common_topology(std::move(topology), masks, !all_know_it);
-    for (const NodeWord& word :
-         words) {  // includes those invisible to this rank, so that all ranks compute the same placement
+    for (const NodeWord& word : words) {  // GPUs invisible to this rank too: all compute the same placement
         add_cuda_gpus(topology, word.gpus);
     }
     if (!cuda && view.layout.devices) {

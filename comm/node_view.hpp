@@ -18,8 +18,8 @@ namespace sluice {
 /// A rank's requirements of its node.
 struct NodeWish {
     DeviceKind device = DeviceKind::host;  ///< Not automatic.
-    std::optional<std::uint32_t>
-        devices{};  ///< Driven by each rank; nullopt: its share. For host devices see most_host_devices().
+    /// Driven by each rank; nullopt: its share. For host devices see most_host_devices().
+    std::optional<std::uint32_t> devices{};
     BindMode bind = BindMode::gpu_local;
     bool reads = false;                            ///< Whether this rank reads the input.
     TopologyDetail detail = TopologyDetail::cpus;  ///< Least detail; CUDA needs the devices.
@@ -33,8 +33,8 @@ struct NodeView {
     Placement placement{};
     std::size_t me = 0;  ///< This rank's index on the node.
     int first_rank = 0;  ///< First rank of the node, by its number in the job.
-    std::optional<ErrorText>
-        finding{};  ///< Why BindMode::none could not remove the launcher's CPU mask from this thread.
+    /// Why BindMode::none could not remove the launcher's CPU mask from this thread.
+    std::optional<ErrorText> finding{};
 };
 
 /// Most host devices that a rank drives, regardless of the request: one per core, but always a few. Each has its own

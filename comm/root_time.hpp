@@ -42,8 +42,8 @@ private:
 struct Causality {
     std::uint64_t messages = 0;
     std::chrono::nanoseconds violation{0};  ///< Most by which a message arrives before it was sent; 0: none does.
-    std::optional<std::chrono::nanoseconds>
-        bound{};  ///< Bound on the error at the times of the fastest messages; nullopt: no messages in both directions.
+    /// Bound on the error at the times of the fastest messages; nullopt: no messages in both directions.
+    std::optional<std::chrono::nanoseconds> bound{};
 };
 
 /// Bounds of the rank's messages that rank 0 received (`to_root`) and of rank 0's that it received (`from_root`).

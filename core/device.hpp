@@ -64,8 +64,8 @@ public:
 struct StreamOptions {
     std::size_t operations = 256;  ///< Queue capacity; the enqueuing thread blocks when it is full.
     std::size_t records = 64;      ///< Minimum number of records whose times are kept.
-    Doorbell* bell =
-        nullptr;  ///< Rung at each completed record(), if the device can (Device::rings); outlives the stream.
+    /// Rung at each completed record(), if the device can (Device::rings); outlives the stream.
+    Doorbell* bell = nullptr;
     Activity* activity = nullptr;  ///< Receives what the stream is doing, if the device can tell; outlives it.
 };
 

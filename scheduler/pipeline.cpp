@@ -15,11 +15,11 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t copy_operations_a_chunk =
-    6;                                            // per copy stream: wait, mark, copy, record; held back: wait, record
-constexpr std::size_t compute_operations = 2048;  // several chunks of a model that enqueues a few per item
-constexpr std::size_t records_a_chunk = 4;        // per stream: begin and end; held back: finish()'s too
-constexpr std::size_t alignment = 256;            // bytes, of a slot's buffers; fastest for GPUs
+// Per copy stream: wait, mark, copy, record; held back: wait, record.
+constexpr std::size_t copy_operations_a_chunk = 6;
+constexpr std::size_t compute_operations = 2048;           // several chunks of a model that enqueues a few per item
+constexpr std::size_t records_a_chunk = 4;                 // per stream: begin and end; held back: finish()'s too
+constexpr std::size_t alignment = 256;                     // bytes, of a slot's buffers; fastest for GPUs
 constexpr std::chrono::nanoseconds shortest_poll{20'000};  // for devices that cannot ring
 
 std::size_t aligned(std::size_t bytes) {

@@ -18,10 +18,10 @@ namespace sluice {
 struct PipelineOptions {
     std::uint32_t depth = 3;         ///< Chunks in flight, each owning one Slot. Above Model::lag(), or 1: serial.
     std::uint32_t chunk_items = 64;  ///< Most items in a chunk.
-    std::uint32_t last_items =
-        0;  ///< Items of the job's last chunk if shorter: a device may prepare for it. 0: not shorter.
-    Activities* activities =
-        nullptr;               ///< Where the device and its streams report what they are doing; outlives the pipeline.
+    /// Items of the job's last chunk if shorter: a device may prepare for it. 0: not shorter.
+    std::uint32_t last_items = 0;
+    /// Where the device and its streams report what they are doing; outlives the pipeline.
+    Activities* activities = nullptr;
     std::uint32_t device = 0;  ///< The device's number in these reports.
 };
 

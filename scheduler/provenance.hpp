@@ -50,8 +50,8 @@ struct LinkTraffic {
     int rank = 0;
     std::uint64_t to_rank = 0;
     std::uint64_t from_rank = 0;
-    std::chrono::nanoseconds sending{
-        0};  ///< With at least one chunk in transit, as seen by rank 0, for which a send ends when MPI has the bytes.
+    /// With at least one chunk in transit, as seen by rank 0, for which a send ends when MPI has the bytes.
+    std::chrono::nanoseconds sending{0};
     std::chrono::nanoseconds receiving{0};
     std::optional<double> peak{};  ///< Bytes per second, one way, measured after the run; nullopt: not measured.
 };

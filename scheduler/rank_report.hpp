@@ -45,10 +45,10 @@ struct RankClock {
     std::chrono::nanoseconds error{0};  ///< Bound on the error of its times if its clock drifts evenly.
     double drift = 0;                   ///< Relative excess speed of rank 0's clock: 20e-6 is 20 ppm.
     std::uint64_t messages = 0;  ///< Messages between the two ranks that were checked for arrival before sending.
-    std::chrono::nanoseconds violation{
-        0};  ///< Most by which one arrives too early, beyond the alignments' uncertainty: part of `error`. 0: none.
-    std::optional<std::chrono::nanoseconds>
-        bound{};  ///< Bound for any drift, at the times of the fastest messages; nullopt: unknown.
+    /// Most by which one arrives too early, beyond the alignments' uncertainty: part of `error`. 0: none.
+    std::chrono::nanoseconds violation{0};
+    /// Bound for any drift, at the times of the fastest messages; nullopt: unknown.
+    std::optional<std::chrono::nanoseconds> bound{};
     friend bool operator==(const RankClock&, const RankClock&) = default;
 };
 
@@ -70,8 +70,8 @@ struct RankReport {
     std::string host;
     RelativeMilestones milestones;
     Breakdown breakdown;
-    std::vector<std::vector<ChunkDurations>>
-        device_chunks{};                           ///< One entry per device; empty for a device without chunks.
+    /// One entry per device; empty for a device without chunks.
+    std::vector<std::vector<ChunkDurations>> device_chunks{};
     std::optional<Certification> certification{};  ///< Over its devices: the sum, and the largest bound.
     std::vector<ModelCount> counts{};              ///< Sums over its devices.
     RankClock clock{};

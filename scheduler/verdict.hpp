@@ -58,8 +58,8 @@ inline constexpr std::array<std::string_view, 5> words_of<Bound>{"stage", "start
 struct Verdict {
     std::array<std::optional<double>, stage_count> capacity{};  ///< By index_of(stage), each stage on its own.
     Bound bound = Bound::unknown;
-    std::optional<Stage>
-        binding{};              ///< Stage of least capacity, even if it does not bind; nullopt: nothing was recorded.
+    /// Stage of least capacity, even if it does not bind; nullopt: nothing was recorded.
+    std::optional<Stage> binding{};
     std::optional<int> rank{};  ///< Rank of the one device that decides, where devices differ.
     double achieved = 0;        ///< Of the whole run.
     double steady = 0;          ///< Of the devices if they have the least capacity, else of the writer.

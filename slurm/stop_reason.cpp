@@ -35,8 +35,8 @@ ScriptEnd with_what_may_follow(int code, const AttemptId& attempt) {
 
 AttemptId this_attempt() {
     AttemptId attempt{.job = own_variable("SLURM_JOB_ID").value_or(""), .restarts = number_in("SLURM_RESTART_COUNT")};
-    attempt.number =
-        1 + attempt.restarts + number_in("SLUICE_ATTEMPT");  // one of the two is 0, depending on slurm.resume.mode
+    // One of the two is 0, depending on slurm.resume.mode.
+    attempt.number = 1 + attempt.restarts + number_in("SLUICE_ATTEMPT");
     if (const auto mode = own_variable("SLUICE_RESUME"); mode && !mode->empty()) {
         attempt.most = *mode == name_of(ResumeMode::manual) ? 1 : 1 + number_in("SLUICE_MAX");
     }

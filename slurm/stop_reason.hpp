@@ -23,8 +23,8 @@ struct AttemptId {
     std::string job{};           ///< SLURM_JOB_ID; empty outside of Slurm.
     std::uint64_t restarts = 0;  ///< SLURM_RESTART_COUNT.
     std::uint64_t number = 1;    ///< Number within one submission, over all of its jobs.
-    std::optional<std::uint64_t>
-        most{};  ///< Most attempts of the batch script, including the first; nullopt: no such script.
+    /// Most attempts of the batch script, including the first; nullopt: no such script.
+    std::optional<std::uint64_t> most{};
 };
 [[nodiscard]] AttemptId this_attempt();
 

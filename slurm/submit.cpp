@@ -22,8 +22,8 @@ namespace sluice {
 namespace {
 
 constexpr unsigned private_mode = 0700;
-constexpr std::chrono::seconds submit_patience{
-    120};  // a busy controller is slow, and a killed sbatch may have succeeded
+// A busy controller is slow, and a killed sbatch may have succeeded.
+constexpr std::chrono::seconds submit_patience{120};
 
 /// Held by one `sluice submit` of an output at a time, until it ends or is killed. Where the file system knows no
 /// locks, by all.

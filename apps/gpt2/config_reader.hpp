@@ -16,8 +16,8 @@ namespace sluice::gpt2 {
 class ConfigReader {
 public:
     static constexpr std::uint32_t largest_size = 1U << 20U;  ///< The product of three fits 64 bits.
-    static constexpr std::uint32_t most_layers =
-        1000;  ///< Each takes memory before the weights file is checked for it.
+    /// Each takes memory before the weights file is checked for it.
+    static constexpr std::uint32_t most_layers = 1000;
 
     /// `where` is for messages.
     ConfigReader(nlohmann::json values, std::string where);

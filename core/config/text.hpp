@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-inline constexpr std::size_t largest_job_file =
-    64 * 1024;  ///< Bytes. A job of every key with its comments takes 3 KiB.
+/// Bytes. A job of every key with its comments takes 3 KiB.
+inline constexpr std::size_t largest_job_file = 64 * 1024;
 
 /// Throws Error (configuration).
 [[noreturn]] void refuse_job(const char* id, const std::string& where, std::string what, std::string hint = {});

@@ -81,8 +81,8 @@ std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std:
         return std::nullopt;
     }
     if (const auto device = choices_of_run(job.output).device; device && job.run.device == DeviceKind::automatic) {
-        overrides.push_back(
-            {.key = "run.device", .value = *device});  // this machine's devices may differ from the nodes'
+        // This machine's devices may differ from the nodes'.
+        overrides.push_back({.key = "run.device", .value = *device});
     }
     const PreparedJob prepared =
         prepare_job(read_job({.path = job_file, .overrides = std::move(overrides)}, apps), apps);

@@ -27,8 +27,8 @@ struct GpuWish {
 
 /// GPUs of a rank, starting while rank 0 reads the job.
 struct GpuStart {
-    std::optional<NodeView>
-        node{};  ///< Distribution of the GPUs; nullopt on all ranks of a node where CUDA must be queried.
+    /// Distribution of the GPUs; nullopt on all ranks of a node where CUDA must be queried.
+    std::optional<NodeView> node{};
     std::vector<std::string> uuids{};       ///< Of this rank's GPUs, in the order of its place's devices.
     std::unique_ptr<DriverStart> driver{};  ///< Null: not started yet.
 };

@@ -120,8 +120,8 @@ void end_all(const Root& root, Failure failure) {
     send_heartbeats_while(root, [&] { leave_end_behind(root, failure); });
     explain_end(root, failure.text);
     send_heartbeats_while(root, [&] { root.monitor.end(failure.code); });
-    root.context.board.mine().end_with(
-        failure.code);  // first: ranks that this ends may end this process before it is done
+    // First: ranks that this ends may end this process before it is done.
+    root.context.board.mine().end_with(failure.code);
     if (root.others != nullptr) {
         root.others->end_ranks(failure.code);
     }

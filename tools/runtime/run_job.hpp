@@ -12,8 +12,8 @@ namespace sluice {
 struct RunOptions {
     bool quiet = false;                  ///< Nothing on stdout: neither the latency table nor the files' paths.
     std::filesystem::path run_folder{};  ///< Of a submitted job; exists already.
-    std::optional<std::chrono::seconds>
-        time_left{};          ///< As of this process's start; nullopt: ask Slurm, if this is its job.
+    /// As of this process's start; nullopt: ask Slurm, if this is its job.
+    std::optional<std::chrono::seconds> time_left{};
     bool progress = true;     ///< A bar on a terminal, or log lines.
     bool retry = false;       ///< Ignore the deaths of earlier attempts.
     bool full_table = false;  ///< All times of all ranks instead of a line per stage.
