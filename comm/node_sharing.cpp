@@ -43,7 +43,7 @@ void broadcast_to_nodes(MpiSession& session, NodeMemory& memory) {
 
 }  // namespace
 
-void broadcast_once_a_node(MpiSession& session, NodeMemory& memory) {
+void broadcast_once_per_node(MpiSession& session, NodeMemory& memory) {
     auto size = static_cast<std::int64_t>(memory.bytes().size());
     session.broadcast_number(size);
     const auto bytes = static_cast<std::size_t>(size);
@@ -59,7 +59,7 @@ void broadcast_once_a_node(MpiSession& session, NodeMemory& memory) {
     }
 }
 
-void pack_once_a_node(MpiSession& session, PackedWeights& weights, std::uint32_t threads) {
+void pack_once_per_node(MpiSession& session, PackedWeights& weights, std::uint32_t threads) {
     if (session.node_size() == 1) {
         weights.pack(NodeMemory::of_process(weights.bytes()), {}, threads);
         return;

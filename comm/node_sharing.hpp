@@ -10,10 +10,10 @@ namespace sluice {
 
 /// Distributes rank 0's `memory` to all ranks: over the network once per node, then mapped by the node's other ranks,
 /// or copied if one of them cannot access the first one's memory. Collective.
-void broadcast_once_a_node(MpiSession& session, NodeMemory& memory);
+void broadcast_once_per_node(MpiSession& session, NodeMemory& memory);
 
 /// Packs the weights into memory shared by a node's ranks, each writing a share with up to `threads` threads; into
 /// memory of each rank's own if one of them cannot access the first one's. All ranks have the same layers. Collective.
-void pack_once_a_node(MpiSession& session, PackedWeights& weights, std::uint32_t threads);
+void pack_once_per_node(MpiSession& session, PackedWeights& weights, std::uint32_t threads);
 
 }  // namespace sluice

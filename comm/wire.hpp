@@ -55,10 +55,10 @@ inline constexpr int control = 1;
 inline constexpr int failure_text = 2;
 inline constexpr int from_root = 3;
 inline constexpr int first_of_slots = 16;
-inline constexpr int a_slot = 3;
+inline constexpr int per_slot = 3;
 
 [[nodiscard]] constexpr int grant(std::uint32_t device, std::uint32_t slot, std::uint32_t depth) noexcept {
-    return first_of_slots + a_slot * static_cast<int>(device * depth + slot);
+    return first_of_slots + per_slot * static_cast<int>(device * depth + slot);
 }
 [[nodiscard]] constexpr int items(std::uint32_t device, std::uint32_t slot, std::uint32_t depth) noexcept {
     return grant(device, slot, depth) + 1;
@@ -69,7 +69,7 @@ inline constexpr int a_slot = 3;
 
 /// The largest tag of a rank with `devices` devices.
 [[nodiscard]] constexpr std::uint64_t largest(std::uint64_t devices, std::uint64_t depth) noexcept {
-    return first_of_slots + a_slot * devices * depth - 1;
+    return first_of_slots + per_slot * devices * depth - 1;
 }
 }  // namespace tags
 

@@ -15,9 +15,9 @@ void Doorbell::wait(std::uint32_t seen) noexcept {
 }
 
 void Doorbell::wait_for(std::uint32_t seen, std::chrono::nanoseconds at_most) noexcept {
-    constexpr std::int64_t nanoseconds_a_second = 1'000'000'000;
-    const std::timespec limit{.tv_sec = at_most.count() / nanoseconds_a_second,
-                              .tv_nsec = at_most.count() % nanoseconds_a_second};
+    constexpr std::int64_t nanoseconds_per_second = 1'000'000'000;
+    const std::timespec limit{.tv_sec = at_most.count() / nanoseconds_per_second,
+                              .tv_nsec = at_most.count() % nanoseconds_per_second};
     sleep(seen, &limit);
 }
 

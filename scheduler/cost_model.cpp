@@ -55,7 +55,7 @@ SizeRange allowed(const CostModel& costs, const ChunkJob& job) {
     lower(trusted_growth * costs.largest_measured, "four times what was measured");
     const double fixed = costs.compute.fixed;
     const double seconds = std::max(most_seconds, most_of_fixed * fixed);
-    const double items_of_that = (seconds - fixed) / std::max(costs.compute.an_item, 1e-15);
+    const double items_of_that = (seconds - fixed) / std::max(costs.compute.per_item, 1e-15);
     lower(static_cast<std::uint64_t>(std::min(items_of_that, 1e18)),
           seconds > most_seconds ? "five times the fixed part of compute" : "two seconds of compute");
     return range;
@@ -101,14 +101,14 @@ std::uint32_t choose_depth(const CostModel& costs, double items) {
 }
 
 std::string text(const StageCost& cost) {
-    return fmt::format("{:.0f} µs + {:.3g} µs per item", cost.fixed * 1e6, cost.an_item * 1e6);
+    return fmt::format("{:.0f} µs + {:.3g} µs per item", cost.fixed * 1e6, cost.per_item * 1e6);
 }
 
 }  // namespace
 
 StageCost fit_cost(std::span<const CostSample> samples) {
     expects(!samples.empty(), "cost model: no samples");
-    // Minimises the sum of (1 - (fixed + an_item n) / t)^2: ordinary least squares in u = 1 / t, v = n / t.
+    // Minimises the sum of (1 - (fixed + per_item n) / t)^2: ordinary least squares in u = 1 / t, v = n / t.
     double uu = 0;
     double uv = 0;
     double vv = 0;
@@ -126,15 +126,15 @@ StageCost fit_cost(std::span<const CostSample> samples) {
         v += n;
     }
     const double determinant = uu * vv - uv * uv;
-    const StageCost through_zero{.fixed = 0, .an_item = v / vv};
+    const StageCost through_zero{.fixed = 0, .per_item = v / vv};
     if (determinant <= 1e-12 * uu * vv) {  // one size only: the fixed cost cannot be separated
         return through_zero;
     }
-    const StageCost line{.fixed = (u * vv - v * uv) / determinant, .an_item = (v * uu - u * uv) / determinant};
+    const StageCost line{.fixed = (u * vv - v * uv) / determinant, .per_item = (v * uu - u * uv) / determinant};
     if (line.fixed < 0) {
         return through_zero;
     }
-    return line.an_item < 0 ? StageCost{.fixed = u / uu, .an_item = 0} : line;
+    return line.per_item < 0 ? StageCost{.fixed = u / uu, .per_item = 0} : line;
 }
 
 std::uint32_t best_rate(std::span<const CostSample> samples) {

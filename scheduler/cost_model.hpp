@@ -6,12 +6,12 @@
 
 namespace sluice {
 
-/// Time of one stage for a chunk of n items: fixed + an_item * n, in seconds.
+/// Time of one stage for a chunk of n items: fixed + per_item * n, in seconds.
 struct StageCost {
     double fixed = 0;
-    double an_item = 0;
+    double per_item = 0;
 
-    [[nodiscard]] double of(double items) const noexcept { return fixed + an_item * items; }
+    [[nodiscard]] double of(double items) const noexcept { return fixed + per_item * items; }
     friend bool operator==(const StageCost&, const StageCost&) = default;
 };
 

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 constexpr double least_limited_share = 0.05;
 constexpr double million = 1e6;
-constexpr double seconds_an_hour = 3600;
+constexpr double seconds_per_hour = 3600;
 
 std::size_t sampled_gpus(std::span<const RankReport> ranks) {
     std::size_t gpus = 0;
@@ -115,7 +115,7 @@ std::optional<GpuCost> gpu_cost(std::span<const RankReport> ranks, std::uint64_t
     }
     if (items != 0) {
         const double millions = static_cast<double>(items) / million;
-        cost.hours_per_million = static_cast<double>(cost.gpus) * Seconds(wall).count() / seconds_an_hour / millions;
+        cost.hours_per_million = static_cast<double>(cost.gpus) * Seconds(wall).count() / seconds_per_hour / millions;
         if (cost.joules) {
             cost.joules_per_million = *cost.joules / millions;
         }

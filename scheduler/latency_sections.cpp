@@ -16,9 +16,9 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using Moment = RelativeMilestones::Moment;
 
-constexpr std::size_t columns_a_block = 8;   // fits 132 characters with six digits before the point
-constexpr std::size_t most_columns = 64;     // beyond, columns summarise
-constexpr std::size_t most_device_rows = 8;  // beyond, rows summarise
+constexpr std::size_t columns_per_block = 8;  // fits 132 characters with six digits before the point
+constexpr std::size_t most_columns = 64;      // beyond, columns summarise
+constexpr std::size_t most_device_rows = 8;   // beyond, rows summarise
 
 /// One line of a section: a time per rank, in rank order; nullopt: did not happen there.
 struct Row {
@@ -178,8 +178,8 @@ std::string padded(const std::string& title) {
 
 std::string blocks_text(const Section& section, const std::vector<RankReport>& ranks) {
     std::string out;
-    for (std::size_t begin = 0; begin < ranks.size(); begin += columns_a_block) {
-        const std::size_t end = std::min(begin + columns_a_block, ranks.size());
+    for (std::size_t begin = 0; begin < ranks.size(); begin += columns_per_block) {
+        const std::size_t end = std::min(begin + columns_per_block, ranks.size());
         TextRows table;
         std::vector<std::string> numbers{padded(section.title)};
         std::vector<std::string> hosts{""};

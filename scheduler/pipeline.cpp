@@ -16,9 +16,9 @@ namespace sluice {
 namespace {
 
 // Per copy stream: wait, mark, copy, record; held back: wait, record.
-constexpr std::size_t copy_operations_a_chunk = 6;
+constexpr std::size_t copy_operations_per_chunk = 6;
 constexpr std::size_t compute_operations = 2048;           // several chunks of a model that enqueues a few per item
-constexpr std::size_t records_a_chunk = 4;                 // per stream: begin and end; held back: finish()'s too
+constexpr std::size_t records_per_chunk = 4;               // per stream: begin and end; held back: finish()'s too
 constexpr std::size_t alignment = 256;                     // bytes, of a slot's buffers; fastest for GPUs
 constexpr std::chrono::nanoseconds shortest_poll{20'000};  // for devices that cannot ring
 
@@ -73,8 +73,8 @@ void Pipeline::make_streams(Device& device, const PipelineOptions& options) {
         return &activities.add(ActivityKind::stream, fmt::format("device {} {} stream", options.device, stream), group);
     };
     activity_ = &activities.add(ActivityKind::device, fmt::format("device {}", options.device), group);
-    StreamOptions upload{.operations = copy_operations_a_chunk * options.depth,
-                         .records = records_a_chunk * (options.depth + 1)};
+    StreamOptions upload{.operations = copy_operations_per_chunk * options.depth,
+                         .records = records_per_chunk * (options.depth + 1)};
     StreamOptions compute = upload;
     compute.operations = compute_operations;
     StreamOptions download = upload;

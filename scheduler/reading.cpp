@@ -20,11 +20,11 @@ std::uint32_t fit(std::uint64_t wanted, std::uint64_t bytes_each, std::uint64_t 
 }
 
 // Per device, in its fastest precision; generous, because an idle reader sleeps.
-constexpr double host_flop_a_second = 0.3e12;
-constexpr double cuda_flop_a_second = 0.8e15;
+constexpr double host_flop_per_second = 0.3e12;
+constexpr double cuda_flop_per_second = 0.8e15;
 
 /// File plus wire bytes per second of one reader, for JSON, the slowest format (docs/performance.md).
-constexpr double reader_bytes_a_second = 0.4e9;
+constexpr double reader_bytes_per_second = 0.4e9;
 
 constexpr std::uint32_t fewest_readers = 2;
 
@@ -42,9 +42,9 @@ std::uint32_t choose_readers(const ReadingNeeds& needs) {
     const double item_bytes = needs.file_bytes + needs.packed_bytes;
     expects(std::isfinite(item_bytes) && item_bytes >= 0, "an item's bytes are finite and not negative");
     const bool host = needs.device == DeviceKind::host;
-    const double items_a_second =
-        (host ? host_flop_a_second : cuda_flop_a_second) * needs.devices / needs.flop_per_item;
-    const double wanted = std::ceil(items_a_second * item_bytes / reader_bytes_a_second);
+    const double items_per_second =
+        (host ? host_flop_per_second : cuda_flop_per_second) * needs.devices / needs.flop_per_item;
+    const double wanted = std::ceil(items_per_second * item_bytes / reader_bytes_per_second);
     const std::uint32_t most = std::max(1U, host ? needs.cores / 2 : needs.cores);
     if (wanted >= most) {
         return most;

@@ -15,21 +15,21 @@ constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
 
 ChunkParts::ChunkParts(const ChunkGrid& grid, std::uint32_t part_items) : grid_(grid), part_items_(part_items) {
     expects(part_items > 0, "a part has at least one item");
-    parts_a_chunk_ = static_cast<std::uint32_t>(divide_up(grid.chunk_items(), part_items));
+    parts_per_chunk_ = static_cast<std::uint32_t>(divide_up(grid.chunk_items(), part_items));
 }
 
 std::uint64_t ChunkParts::parts() const {
     const std::uint64_t chunks = grid_.chunks();
-    return chunks == 0 ? 0 : (chunks - 1) * parts_a_chunk_ + parts_of(chunks - 1);
+    return chunks == 0 ? 0 : (chunks - 1) * parts_per_chunk_ + parts_of(chunks - 1);
 }
 
 std::uint64_t ChunkParts::parts_done() const {
-    return grid_.chunks_left() == 0 ? parts() : grid_.begin() * parts_a_chunk_;
+    return grid_.chunks_left() == 0 ? parts() : grid_.begin() * parts_per_chunk_;
 }
 
 ChunkPart ChunkParts::at(std::uint64_t number) const {
-    const Chunk chunk = grid_.at(number / parts_a_chunk_);
-    const std::uint64_t begin = number % parts_a_chunk_ * part_items_;
+    const Chunk chunk = grid_.at(number / parts_per_chunk_);
+    const std::uint64_t begin = number % parts_per_chunk_ * part_items_;
     expects(begin < chunk.count, "a part's number is below the number of parts");
     return {chunk, static_cast<std::uint32_t>(begin),
             static_cast<std::uint32_t>(std::min<std::uint64_t>(part_items_, chunk.count - begin))};

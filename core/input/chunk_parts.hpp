@@ -38,7 +38,7 @@ public:
 private:
     ChunkGrid grid_;
     std::uint32_t part_items_;
-    std::uint32_t parts_a_chunk_;
+    std::uint32_t parts_per_chunk_;
 };
 
 /// Items of a part, so that all `readers` are at work on a chunk at once: none waits for a chunk that another one reads

@@ -10,8 +10,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t cores_a_group = 8;
-constexpr std::size_t cores_a_line = 64;
+constexpr std::size_t cores_per_group = 8;
+constexpr std::size_t cores_per_line = 64;
 constexpr double gibi = 1024.0 * 1024.0 * 1024.0;
 
 constexpr std::string_view base36_digits = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -98,13 +98,13 @@ private:
                 cores.push_back(&core);
             }
         }
-        for (std::size_t first = 0; first < cores.size(); first += cores_a_line) {
-            const std::size_t end = std::min(first + cores_a_line, cores.size());
+        for (std::size_t first = 0; first < cores.size(); first += cores_per_line) {
+            const std::size_t end = std::min(first + cores_per_line, cores.size());
             CpuSet line;
             std::string ranks;
             std::string threads;
             for (std::size_t i = first; i < end; ++i) {
-                const std::string_view gap = i > first && (i - first) % cores_a_group == 0 ? " " : "";
+                const std::string_view gap = i > first && (i - first) % cores_per_group == 0 ? " " : "";
                 line |= cores[i]->cpus;
                 ranks += fmt::format("{}{}", gap, rank_on(*cores[i]));
                 threads += fmt::format("{}{}", gap, thread_on(*cores[i]));

@@ -14,6 +14,6 @@ struct NormScale {
 [[nodiscard]] NormScale norm_scale(double mean, double variance);
 
 /// Four packs of channels per step keep the vector units busy.
-constexpr std::uint32_t channels_a_step = 64;
+constexpr std::uint32_t channels_per_step = 64;
 
 }  // namespace sluice

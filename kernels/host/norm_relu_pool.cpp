@@ -122,7 +122,7 @@ private:
 std::unique_ptr<Layer> make_host_norm_relu_pool(const NormShape& shape, std::span<const float> gamma,
                                                 std::span<const float> beta, PackedWeights& packed) {
     const std::size_t count = std::size_t{shape.positions} * shape.channels;
-    expects(shape.channels % channels_a_step == 0 && shape.pool >= 1 && shape.positions % shape.pool == 0,
+    expects(shape.channels % channels_per_step == 0 && shape.pool >= 1 && shape.positions % shape.pool == 0,
             "norm_relu_pool: its channels or pool do not fit");
     expects(gamma.size() == count && beta.size() == count, "norm_relu_pool: gamma or beta has the wrong size");
     return std::make_unique<NormLayer>(Prepared{shape,

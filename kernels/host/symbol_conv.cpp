@@ -39,7 +39,7 @@ struct Tables {
     const float* beta;
 };
 
-/// Pooled positions [first, last) and channels [channel, channel + channels_a_step) of one item.
+/// Pooled positions [first, last) and channels [channel, channel + channels_per_step) of one item.
 struct Part {
     std::size_t first;
     std::size_t last;
@@ -53,7 +53,7 @@ template <int lanes>
     constexpr std::size_t packs = 4;
     const SymbolConvShape& shape = tables.shape;
     const std::size_t tap_stride = std::size_t{shape.symbols + 1} * shape.channels;
-    for (std::size_t step = 0; step < channels_a_step; step += packs * lanes) {
+    for (std::size_t step = 0; step < channels_per_step; step += packs * lanes) {
         const std::size_t channel = part.channel + step;
         for (std::size_t q = part.first; q < part.last; ++q) {
             typename V::Type best[packs] = {};
@@ -122,7 +122,7 @@ private:
             norms_[i] = statistics_.of(symbols_of(i));
         }
         const std::size_t pooled = shape.positions() / shape.pool;
-        for (std::size_t channel = 0; channel < shape.channels; channel += channels_a_step) {
+        for (std::size_t channel = 0; channel < shape.channels; channel += channels_per_step) {
             for (std::size_t first = 0; first < pooled; first += block_positions) {
                 const Part part{first, std::min(first + block_positions, pooled), channel};
                 for (std::size_t i = 0; i < items; ++i) {
@@ -172,7 +172,7 @@ std::unique_ptr<Layer> make_host_symbol_conv(const SymbolConvShape& shape, std::
                                              std::span<const float> bias, std::span<const float> gamma,
                                              std::span<const float> beta, PackedWeights& packed) {
     expects(shape.taps >= 1 && shape.taps <= shape.length && shape.pool >= 1 && shape.positions() % shape.pool == 0 &&
-                shape.channels % channels_a_step == 0 && shape.symbols < 256,
+                shape.channels % channels_per_step == 0 && shape.symbols < 256,
             "symbol convolution: its sizes do not fit");
     expects(weights.size() == std::size_t{shape.channels} * shape.symbols * shape.taps &&
                 bias.size() == shape.channels && gamma.size() == std::size_t{shape.channels} * shape.positions() &&

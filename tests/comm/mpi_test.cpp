@@ -165,7 +165,7 @@ TEST_P(Sizes, ReachEveryRankOnceANode) {
         fill(memory.bytes());
     }
 
-    broadcast_once_a_node(session(), memory);
+    broadcast_once_per_node(session(), memory);
 
     ASSERT_EQ(memory.bytes().size(), GetParam());
     EXPECT_EQ(wrong_stretches(memory.bytes()), 0U);
@@ -178,7 +178,7 @@ TEST_P(Sizes, ReachEveryRankWhenRanksCannotMapTheirMemory) {
         fill(memory.bytes());
     }
 
-    broadcast_once_a_node(session(), memory);
+    broadcast_once_per_node(session(), memory);
 
     ASSERT_EQ(memory.bytes().size(), GetParam());
     EXPECT_EQ(wrong_stretches(memory.bytes()), 0U);
@@ -189,7 +189,7 @@ TEST(NodeSharing, GivesTheRanksOfANodeTheSamePages) {
     if (session().rank() == 0) {
         memory = NodeMemory::for_node(4096);
     }
-    broadcast_once_a_node(session(), memory);
+    broadcast_once_per_node(session(), memory);
 
     if (session().rank() == session().size() - 1) {
         memory.bytes()[17] = std::byte{42};
@@ -212,7 +212,7 @@ TEST(NodeSharing, PacksEachPartOnceANode) {
                                         }}));
     }
 
-    pack_once_a_node(session(), weights, 2);
+    pack_once_per_node(session(), weights, 2);
 
     for (std::size_t i = 0; i < parts; ++i) {
         std::uint64_t value = 0;

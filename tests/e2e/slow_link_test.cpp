@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double bytes_a_second = 1e6;
+constexpr double bytes_per_second = 1e6;
 
 /// `words` in a network namespace whose loopback interface is that slow.
 std::vector<std::string> slowed(const std::vector<std::string>& words) {
@@ -56,8 +56,8 @@ TEST(SlowLinkOfRanks, IsWhatBinds) {
     EXPECT_NEAR(verdict.at("share").get<double>(), 1, 0.1);
     const json& link = report.at("links").at(0);
     EXPECT_EQ(link.at("bytes_to"), item_bytes * (items / 1024 * 512));
-    EXPECT_LE(link.at("rate_to").get<double>(), 1.1 * bytes_a_second) << "what the system still holds is not sent";
-    EXPECT_NEAR(link.at("peak").get<double>(), bytes_a_second, 0.2 * bytes_a_second);
+    EXPECT_LE(link.at("rate_to").get<double>(), 1.1 * bytes_per_second) << "what the system still holds is not sent";
+    EXPECT_NEAR(link.at("peak").get<double>(), bytes_per_second, 0.2 * bytes_per_second);
 }
 
 }  // namespace

@@ -22,14 +22,14 @@ CostModel gpu_costs() {
 }
 
 TEST(FitCost, FindsTheLineThatTheSamplesLieOn) {
-    const StageCost line{.fixed = 80e-6, .an_item = 0.8e-6};
+    const StageCost line{.fixed = 80e-6, .per_item = 0.8e-6};
     std::vector<CostSample> samples;
     for (const std::uint32_t items : {1U, 226U, 452U, 4096U, 16384U}) {
         samples.push_back({items, line.of(items)});
     }
     const StageCost fitted = fit_cost(samples);
     EXPECT_NEAR(fitted.fixed, line.fixed, 1e-9);
-    EXPECT_NEAR(fitted.an_item, line.an_item, 1e-12);
+    EXPECT_NEAR(fitted.per_item, line.per_item, 1e-12);
 }
 
 TEST(FitCost, WeighsEverySampleByItsRelativeError) {
@@ -42,14 +42,14 @@ TEST(FitCost, WeighsEverySampleByItsRelativeError) {
 TEST(FitCost, HasNoNegativeNumbers) {
     const StageCost steep = fit_cost(std::vector<CostSample>{{100, 50e-6}, {200, 200e-6}});
     EXPECT_EQ(steep.fixed, 0);
-    EXPECT_GT(steep.an_item, 0);
+    EXPECT_GT(steep.per_item, 0);
     const StageCost falling = fit_cost(std::vector<CostSample>{{100, 50e-6}, {200, 20e-6}});
     EXPECT_GT(falling.fixed, 0);
-    EXPECT_EQ(falling.an_item, 0);
+    EXPECT_EQ(falling.per_item, 0);
 }
 
 TEST(FitCost, TakesAnythingProportionalFromOneSize) {
-    EXPECT_EQ(fit_cost(std::vector<CostSample>{{100, 1e-3}}), (StageCost{.fixed = 0, .an_item = 1e-5}));
+    EXPECT_EQ(fit_cost(std::vector<CostSample>{{100, 1e-3}}), (StageCost{.fixed = 0, .per_item = 1e-5}));
     EXPECT_EQ(fit_cost(std::vector<CostSample>{{100, 1e-3}, {100, 1e-3}}).fixed, 0);
 }
 
@@ -195,7 +195,7 @@ TEST(ChooseChunk, KeepsAStopFromWaitingForLong) {
 
 TEST(ChooseChunk, LooksAtTheStageThatBinds) {
     CostModel costs = gpu_costs();
-    costs.upload = {.fixed = 10e-6, .an_item = 5e-6};  // 284 kB an item over PCIe
+    costs.upload = {.fixed = 10e-6, .per_item = 5e-6};  // 284 kB an item over PCIe
     const ChunkChoice choice = choose_chunk(costs, job_of(10'000'000));
     EXPECT_LE(choice.items, 2240U) << "the copies' fixed cost is small: larger chunks only end later";
     EXPECT_GT(choice.depth, 3U);

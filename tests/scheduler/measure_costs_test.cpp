@@ -47,7 +47,7 @@ TEST(MeasureCosts, FindsTheWaveAndTheLineOfAFastGpu) {
 
         EXPECT_EQ(costs.whole_items % 112, 0U) << "waves of 112 items: " << costs.whole_items;
         EXPECT_NEAR(costs.compute.fixed, 62e-6, 10e-6);
-        EXPECT_NEAR(costs.compute.an_item, 0.742e-6, 0.01e-6);
+        EXPECT_NEAR(costs.compute.per_item, 0.742e-6, 0.01e-6);
         EXPECT_GE(costs.largest_measured, 2048U);
         EXPECT_LT(gpu.spent, 0.2);
     }
@@ -90,7 +90,7 @@ TEST(MeasureCosts, LearnsWhatAGeneratorTakesPerItem) {
 
     const CostModel costs = measure(device, {.most_items = 8192});
 
-    EXPECT_NEAR(costs.compute.an_item, 0.1, 1e-6);
+    EXPECT_NEAR(costs.compute.per_item, 0.1, 1e-6);
     EXPECT_NEAR(costs.compute.fixed, 0.02, 1e-6);
     EXPECT_EQ(costs.whole_items, 1U);
 }
@@ -115,7 +115,7 @@ TEST(MeasureCosts, TimesTheLeastSizeWhateverItTakes) {
     const CostModel costs = measure(device, {.limits = {.least = 64}, .most_items = 8192});
 
     EXPECT_EQ(device.sizes, std::vector<std::uint32_t>{64});
-    EXPECT_DOUBLE_EQ(costs.compute.an_item, 0.1);
+    EXPECT_DOUBLE_EQ(costs.compute.per_item, 0.1);
 }
 
 /// A decoder of long texts: a chunk of one text takes as long as one of a thousand.

@@ -85,15 +85,15 @@ void compare(const LoadedApp& app, const ItemCodec& codec, std::uint32_t names) 
             product.run();
             return product.flop();
         }));
-        double steps_a_name = 0;
+        double steps_per_name = 0;
         name_rates.push_back(rate_together<Names>(generators, enough_seconds, [&](Names& generator) {
             generator.run();
             return static_cast<double>(names);
         }));
         for (const auto& generator : generators) {
-            steps_a_name += generator->steps() / names / cores;
+            steps_per_name += generator->steps() / names / cores;
         }
-        flop_rates.push_back(name_rates.back() * steps_a_name * flop_of_step(headerless_namegen));
+        flop_rates.push_back(name_rates.back() * steps_per_name * flop_of_step(headerless_namegen));
         shares.push_back(flop_rates.back() / sgemm_rates.back());
     }
     fmt::print("{:>6} {:>10.0f} {:>10.1f} {:>10.1f} {:>8.1f} ({:.1f} to {:.1f})\n", names, median(name_rates),

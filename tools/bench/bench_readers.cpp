@@ -39,7 +39,7 @@ std::uint32_t usable_host_cores() {
 
 constexpr std::uint64_t most_default_items = 20'000;  // 5.7 GB of fp32 one-hot
 constexpr std::uint64_t share_of_memory = 16;         // default size of one file, as 1 / this of memory
-constexpr std::uint64_t texts_an_item = 100;          // texts are small: this many more of them
+constexpr std::uint64_t texts_per_item = 100;         // texts are small: this many more of them
 constexpr Seconds shortest_run{0.5};                  // the input is read repeatedly for at least this long
 constexpr double giga = 1e9;
 
@@ -278,7 +278,7 @@ Options parse(int count, char** words) {
             std::clamp<std::uint64_t>(read_memory_limit() / share_of_memory / dense_bytes, 1, most_default_items);
     }
     if (options.text_items == 0) {
-        options.text_items = texts_an_item * options.items;
+        options.text_items = texts_per_item * options.items;
     }
     options.readers =
         readers.empty()

@@ -21,7 +21,7 @@ public:
         cudaEventDestroy(end_);
     }
 
-    double us_a_call(const Launch& launch, int calls) {
+    double us_per_call(const Launch& launch, int calls) {
         check_cuda(cudaEventRecord(begin_, stream_), "cudaEventRecord");
         for (int i = 0; i < calls; ++i) {
             launch(stream_);
@@ -46,13 +46,13 @@ std::vector<Timing> time_in_turn(std::span<const Launch> candidates, cudaStream_
     Timer timer(stream);
     std::vector<int> calls;
     for (const Launch& candidate : candidates) {
-        timer.us_a_call(candidate, 3);  // loads the kernels
-        calls.push_back(1 + static_cast<int>(std::ceil(sample_us / timer.us_a_call(candidate, 5))));
+        timer.us_per_call(candidate, 3);  // loads the kernels
+        calls.push_back(1 + static_cast<int>(std::ceil(sample_us / timer.us_per_call(candidate, 5))));
     }
     std::vector<std::vector<double>> times(candidates.size());
     for (int repeat = 0; repeat < repeats; ++repeat) {
         for (std::size_t i = 0; i < candidates.size(); ++i) {
-            times[i].push_back(timer.us_a_call(candidates[i], calls[i]));
+            times[i].push_back(timer.us_per_call(candidates[i], calls[i]));
         }
     }
     std::vector<Timing> result;

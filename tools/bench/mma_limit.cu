@@ -6,7 +6,7 @@ namespace sluice::bench {
 namespace {
 
 constexpr std::uint32_t threads = 128;
-constexpr std::uint32_t blocks_a_processor = 2;
+constexpr std::uint32_t blocks_per_processor = 2;
 constexpr std::uint32_t rounds = 2048;
 constexpr int down = 4;  // products with sums per warp: enough to hide one's latency
 constexpr int across = 8;
@@ -24,7 +24,7 @@ __device__ std::uint32_t random_word(std::uint32_t number) {
 }
 
 template <Precision precision>
-__global__ void __launch_bounds__(threads, blocks_a_processor) multiply_registers(float* out) {
+__global__ void __launch_bounds__(threads, blocks_per_processor) multiply_registers(float* out) {
     std::uint32_t a[down][4];
     std::uint32_t b[across][2];
     float sums[down][across][4] = {};
@@ -71,7 +71,7 @@ std::uint32_t processors() {
 
 }  // namespace
 
-MmaLimit::MmaLimit(Precision precision) : precision_(precision), blocks_(processors() * blocks_a_processor) {}
+MmaLimit::MmaLimit(Precision precision) : precision_(precision), blocks_(processors() * blocks_per_processor) {}
 
 void MmaLimit::enqueue(cudaStream_t stream) const {
     launch(precision_ == Precision::bf16   ? &multiply_registers<Precision::bf16>

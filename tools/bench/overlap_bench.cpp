@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds copy_time{2};
 constexpr std::chrono::milliseconds compute_time{4};
-constexpr std::uint64_t chunks_a_run = 200;
+constexpr std::uint64_t chunks_per_run = 200;
 
 void overlap(benchmark::State& state) {
     const auto depth = static_cast<std::uint32_t>(state.range(0));
@@ -24,13 +24,13 @@ void overlap(benchmark::State& state) {
     Seconds wall{0};
     for (auto _ : state) {
         const Instant begin = Clock::now();
-        InstantTransport transport(chunks_a_run, depth);
-        DeviceTrace trace("simulated", chunks_a_run);
+        InstantTransport transport(chunks_per_run, depth);
+        DeviceTrace trace("simulated", chunks_per_run);
         Pipeline(device, transport, model, {.depth = depth, .chunk_items = 1}, trace).run();
         wall += Clock::now() - begin;
     }
     // Includes the first chunk's upload and the last one's download, which cannot overlap.
-    const double chunks = static_cast<double>(state.iterations()) * static_cast<double>(chunks_a_run);
+    const double chunks = static_cast<double>(state.iterations()) * static_cast<double>(chunks_per_run);
     state.counters["ms_a_chunk"] = 1e3 * wall.count() / chunks;
 }
 

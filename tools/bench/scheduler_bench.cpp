@@ -18,7 +18,7 @@
 namespace sluice::bench {
 namespace {
 
-constexpr std::uint64_t chunks_a_run = 50'000;
+constexpr std::uint64_t chunks_per_run = 50'000;
 
 class EmptyModel final : public Model {
 public:
@@ -68,8 +68,8 @@ void empty_stages(benchmark::State& state) {
     Seconds wall{0};
     for (auto _ : state) {
         state.PauseTiming();
-        InstantTransport transport(chunks_a_run, depth);
-        DeviceTrace trace("bench", chunks_a_run);
+        InstantTransport transport(chunks_per_run, depth);
+        DeviceTrace trace("bench", chunks_per_run);
         std::optional<Pipeline> pipeline(std::in_place, device, transport, model,
                                          PipelineOptions{.depth = depth, .chunk_items = 1}, trace);
         state.ResumeTiming();
@@ -82,7 +82,7 @@ void empty_stages(benchmark::State& state) {
         pipeline.reset();
         state.ResumeTiming();
     }
-    const double chunks = static_cast<double>(state.iterations()) * static_cast<double>(chunks_a_run);
+    const double chunks = static_cast<double>(state.iterations()) * static_cast<double>(chunks_per_run);
     state.counters["driver_us_a_chunk"] = 1e6 * driver / chunks;
     state.counters["wall_us_a_chunk"] = 1e6 * wall.count() / chunks;
 }

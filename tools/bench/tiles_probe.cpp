@@ -117,9 +117,9 @@ std::string number_or_dash(std::optional<double> value, double by) {
 }
 
 void print_window(const std::string& name, const ladder::Window& window, double flop) {
-    fmt::print("  {:36} {:6.0f} TFLOP/s  {:>8} MHz  {:>6} J a TFLOP\n", name, flop / window.seconds_a_call / tera,
+    fmt::print("  {:36} {:6.0f} TFLOP/s  {:>8} MHz  {:>6} J a TFLOP\n", name, flop / window.seconds_per_call / tera,
                window.clock_mhz ? fmt::format("{:.0f}", *window.clock_mhz) : "-",
-               number_or_dash(window.joules_a_call, tera / flop));
+               number_or_dash(window.joules_per_call, tera / flop));
     std::fflush(stdout);
 }
 
@@ -163,7 +163,7 @@ void time_tiles(cudaStream_t stream) {
         const std::vector<ladder::Window> seen = windows.in_turn(
             [&](std::size_t set, cudaStream_t s) { chosen[set].enqueue(s); },
             [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); }, seconds);
-        const double ratio = seen[1].seconds_a_call / seen[0].seconds_a_call;
+        const double ratio = seen[1].seconds_per_call / seen[0].seconds_per_call;
         print_window(fmt::format("cuBLASLt, the best of {}", library.tried()), seen[1], product.flop());
         print_window(name_of_tile(chosen[0].tile()), seen[0], product.flop());
         fmt::print("    {:.1f} % of cuBLASLt\n", 100 * ratio);

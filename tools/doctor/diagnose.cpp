@@ -39,7 +39,7 @@ std::vector<Finding> failures_of(const DoctorFacts& facts, const Remedies& remed
         const bool no_gpu = first.failure.id == "E-GPU-061";
         findings.push_back(error(first.failure.id.c_str(), static_cast<ExitCode>(first.failure_code),
                                  fmt::format("{}: {}", who(ranks), first.failure.what),
-                                 no_gpu ? remedies.gpus_a_node(facts.wish.devices.value_or(1)) : first.failure.hint));
+                                 no_gpu ? remedies.gpus_per_node(facts.wish.devices.value_or(1)) : first.failure.hint));
     }
     return findings;
 }

@@ -16,7 +16,7 @@ CpuSet cpus_in(const std::string& list) {
 }
 
 /// Hardware threads per core.
-std::uint32_t cpus_a_core(const RankFacts& rank) {
+std::uint32_t cpus_per_core(const RankFacts& rank) {
     return rank.mask_cores == 0 ? 1 : (rank.mask_cpus + rank.mask_cores - 1) / rank.mask_cores;
 }
 
@@ -51,7 +51,7 @@ private:
         const std::uint32_t by_slurm = facts_.launch.cpus_per_task.value_or(0);
         const std::uint32_t by_job = facts_.wish.layout.cpus_per_rank.value_or(0);
         const std::uint32_t asked = std::max(by_slurm, by_job);
-        const std::uint32_t needed = rank.threads * cpus_a_core(rank);
+        const std::uint32_t needed = rank.threads * cpus_per_core(rank);
         if (rank.mask_cpus < asked) {
             say(rank, "W-HWL-131",
                 fmt::format("{} each, but the job asked for {} ({}={})", count_of(rank.mask_cpus, "CPU"), asked,
@@ -60,7 +60,7 @@ private:
                     ? fmt::format("the node has {}, but Slurm assumes {}: correct CPUs= in slurm.conf (tools/slurm-box "
                                   "does so on purpose)",
                                   rank.machine_cpus, rank.job_cpus)
-                    : remedies_.cpus_a_rank(std::max(asked, needed), ranks));
+                    : remedies_.cpus_per_rank(std::max(asked, needed), ranks));
         } else if (!rank.has_own_cores && rank.quota_cpus != 0 && rank.quota_cpus < rank.allowed_cores) {
             say(rank, "W-HWL-133",
                 fmt::format("the cgroup's CPU quota is worth {} of {}", rank.quota_cpus,
@@ -69,13 +69,13 @@ private:
         } else if (!rank.has_own_cores) {
             const bool is_whole = rank.mask == rank.allowed;
             say(rank, "W-HWL-133", fmt::format("share {} (CPUs {})", count_of(rank.mask_cores, "core"), rank.mask),
-                is_whole ? remedies_.ranks_a_node(std::max(1U, rank.mask_cores / rank.threads))
-                         : remedies_.cpus_a_rank(needed, ranks));
+                is_whole ? remedies_.ranks_per_node(std::max(1U, rank.mask_cores / rank.threads))
+                         : remedies_.cpus_per_rank(needed, ranks));
         } else if (rank.own_cores < rank.threads) {
             say(rank, "W-HWL-132",
                 fmt::format("{} for {} that need one each", count_of(rank.own_cores, "core"),
                             count_of(rank.threads, "busy thread")),
-                remedies_.cpus_a_rank(needed, ranks));
+                remedies_.cpus_per_rank(needed, ranks));
         }
     }
 
@@ -89,7 +89,7 @@ private:
         }
         std::uint32_t given = cpus_in(first.allowed).size();
         given = first.job_cpus == 0 ? given : std::min(given, first.job_cpus);
-        given = first.quota_cpus == 0 ? given : std::min(given, first.quota_cpus * cpus_a_core(first));
+        given = first.quota_cpus == 0 ? given : std::min(given, first.quota_cpus * cpus_per_core(first));
         if (facts_.device == DeviceKind::host && by_launcher && used.size() * 2 <= given &&
             first.mask_cpus >= facts_.launch.cpus_per_task.value_or(0)) {
             const auto count = static_cast<std::uint32_t>(ranks.size());
@@ -99,7 +99,7 @@ private:
                                 count_of(given, "CPU")),
                     facts_.launch.launcher == Launcher::mpirun
                         ? remedies_.no_mask()
-                        : remedies_.cpus_a_rank(std::max(1U, given / count), count));
+                        : remedies_.cpus_per_rank(std::max(1U, given / count), count));
             }
         }
     }

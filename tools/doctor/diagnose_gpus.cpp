@@ -70,7 +70,7 @@ private:
                  fmt::format("{}: {} on the bus of a node, but a run computes on the host: {}", who(ranks),
                              count_of(first.machine_gpus, "GPU"),
                              first.why_no_cuda.empty() ? "rank 0 sees none" : first.why_no_cuda),
-                 without_cuda ? "build with the preset 'cuda'" : remedies_.gpus_a_node(first.machine_gpus));
+                 without_cuda ? "build with the preset 'cuda'" : remedies_.gpus_per_node(first.machine_gpus));
         }
     }
 
@@ -82,7 +82,7 @@ private:
             findings_.push_back(error("E-GPU-062", ExitCode::configuration,
                                       fmt::format("{}: sees {}, but run.devices = {}", who(too_few),
                                                   count_of(too_few.front()->seen.size(), "GPU"), wanted),
-                                      remedies_.gpus_a_node(wanted)));
+                                      remedies_.gpus_per_node(wanted)));
         }
     }
 
@@ -93,7 +93,7 @@ private:
                 sayings_.say(*rank, "W-SLM-144",
                              fmt::format("{} visible on a node, but layout.gpus_per_node = {}", count_of(gpus, "GPU"),
                                          facts_.wish.layout.gpus_per_node),
-                             remedies_.gpus_a_node(facts_.wish.layout.gpus_per_node));
+                             remedies_.gpus_per_node(facts_.wish.layout.gpus_per_node));
             }
         }
     }
@@ -125,12 +125,12 @@ private:
         }
         for (const RankFacts* rank : sharers) {
             sayings_.say(*rank, "W-GPU-136", fmt::format("share {}", fmt::join(shared, ", ")),
-                         remedies_.ranks_a_node(gpus));
+                         remedies_.ranks_per_node(gpus));
         }
         for (const RankFacts* rank : ranks) {
             if (!idle.empty() && !facts_.wish.devices) {  // otherwise the job requests exactly that many
                 sayings_.say(*rank, "W-GPU-137", fmt::format("none drives {}", fmt::join(idle, ", ")),
-                             remedies_.ranks_a_node(gpus));
+                             remedies_.ranks_per_node(gpus));
             }
         }
     }

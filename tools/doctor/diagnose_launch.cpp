@@ -20,7 +20,7 @@ void look_at_layout(const DoctorFacts& facts, const Remedies& remedies, std::vec
         findings.push_back(warning("W-SLM-144",
                                    fmt::format("{}: {} a node, but layout.ranks_per_node = {}", who(others),
                                                count_of(count, "rank"), *facts.wish.layout.ranks_per_node),
-                                   remedies.ranks_a_node(*facts.wish.layout.ranks_per_node)));
+                                   remedies.ranks_per_node(*facts.wish.layout.ranks_per_node)));
     }
 }
 

@@ -25,7 +25,7 @@ std::string Remedies::all_nodes(std::uint32_t nodes) const {
     return by_mpirun() ? "mpirun --map-by node sluice …" : fmt::format("srun --mpi=pmix --nodes={} sluice …", nodes);
 }
 
-std::string Remedies::cpus_a_rank(std::uint32_t cpus, std::uint32_t ranks) const {
+std::string Remedies::cpus_per_rank(std::uint32_t cpus, std::uint32_t ranks) const {
     if (by_mpirun()) {
         return fmt::format("mpirun --map-by ppr:{}:node:pe={} sluice …", ranks, cpus);
     }
@@ -38,7 +38,7 @@ std::string Remedies::cpus_a_rank(std::uint32_t cpus, std::uint32_t ranks) const
     return fmt::format("#SBATCH --cpus-per-task={0}, and srun --cpus-per-task={0}, which does not inherit it", cpus);
 }
 
-std::string Remedies::ranks_a_node(std::uint32_t ranks) const {
+std::string Remedies::ranks_per_node(std::uint32_t ranks) const {
     return by_slurm()    ? fmt::format("#SBATCH --ntasks-per-node={}", ranks)
            : by_mpirun() ? fmt::format("mpirun --map-by ppr:{}:node sluice …", ranks)
                          : fmt::format("start {} ranks per node", ranks);
@@ -54,7 +54,7 @@ std::string Remedies::whole_node() const {
     return in_slurm_ ? "#SBATCH --exclusive" : "give the job's cgroup the whole node";
 }
 
-std::string Remedies::gpus_a_node(std::uint32_t gpus) const {
+std::string Remedies::gpus_per_node(std::uint32_t gpus) const {
     return in_slurm_ ? fmt::format("#SBATCH --gpus-per-node={}", gpus)
                      : "give the job GPUs, and look at CUDA_VISIBLE_DEVICES";
 }

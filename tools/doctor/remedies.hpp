@@ -26,10 +26,10 @@ public:
     [[nodiscard]] std::string all_nodes(std::uint32_t nodes) const;
 
     /// At least `cpus` per rank, with `ranks` per node.
-    [[nodiscard]] std::string cpus_a_rank(std::uint32_t cpus, std::uint32_t ranks) const;
+    [[nodiscard]] std::string cpus_per_rank(std::uint32_t cpus, std::uint32_t ranks) const;
 
     /// `ranks` on each node.
-    [[nodiscard]] std::string ranks_a_node(std::uint32_t ranks) const;
+    [[nodiscard]] std::string ranks_per_node(std::uint32_t ranks) const;
 
     /// All CPUs that the cgroup allows, instead of the launcher's mask.
     [[nodiscard]] std::string no_mask() const;
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] std::string whole_node() const;
 
     /// `gpus` per node, visible to all its ranks.
-    [[nodiscard]] std::string gpus_a_node(std::uint32_t gpus) const;
+    [[nodiscard]] std::string gpus_per_node(std::uint32_t gpus) const;
 
     /// All of the job's GPUs on a node visible to every rank.
     [[nodiscard]] std::string no_gpu_binding(std::uint32_t gpus) const;

@@ -22,7 +22,7 @@ constexpr const char* peaks = "peaks";
 constexpr std::size_t most_entries = 64;  // old versions' entries are evicted
 
 bool plausible(const StageCost& cost) {
-    return std::isfinite(cost.fixed) && std::isfinite(cost.an_item) && cost.fixed >= 0 && cost.an_item >= 0;
+    return std::isfinite(cost.fixed) && std::isfinite(cost.per_item) && cost.fixed >= 0 && cost.per_item >= 0;
 }
 
 /// Null if the file is missing or not a cache.
@@ -81,11 +81,11 @@ std::string keep_entry(const std::filesystem::path& file, const char* kind, cons
 }  // namespace
 
 void to_json(Json& to, const StageCost& from) {
-    to = {from.fixed, from.an_item};
+    to = {from.fixed, from.per_item};
 }
 
 void from_json(const Json& from, StageCost& to) {
-    to = {.fixed = from.at(0), .an_item = from.at(1)};
+    to = {.fixed = from.at(0), .per_item = from.at(1)};
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CostModel, upload, compute, download, whole_items, largest_measured, is_complete)
@@ -141,8 +141,8 @@ std::optional<double> find_peak(const std::filesystem::path& file, const std::st
     return std::isfinite(flop) && flop > 0 ? std::optional(flop) : std::nullopt;
 }
 
-std::string keep_peak(const std::filesystem::path& file, const std::string& key, double flop_a_second) {
-    return keep_entry(file, peaks, key, {{"flop", flop_a_second}});
+std::string keep_peak(const std::filesystem::path& file, const std::string& key, double flop_per_second) {
+    return keep_entry(file, peaks, key, {{"flop", flop_per_second}});
 }
 
 }  // namespace sluice

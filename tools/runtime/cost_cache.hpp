@@ -31,6 +31,6 @@ struct MeasuredCosts {
 
 /// The same for a device's peak, in FLOP/s.
 [[nodiscard]] std::optional<double> find_peak(const std::filesystem::path& file, const std::string& key);
-[[nodiscard]] std::string keep_peak(const std::filesystem::path& file, const std::string& key, double flop_a_second);
+[[nodiscard]] std::string keep_peak(const std::filesystem::path& file, const std::string& key, double flop_per_second);
 
 }  // namespace sluice

@@ -151,7 +151,7 @@ MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const 
 std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& plan, const OpenApp& app,
                                     WeightBlob weights, std::uint32_t cores) {
     if (context.session != nullptr) {
-        broadcast_once_a_node(*context.session, weights.memory);
+        broadcast_once_per_node(*context.session, weights.memory);
     }
     if (plan.device == DeviceKind::host) {
         limit_host_instructions(plan.instructions);
@@ -161,7 +161,7 @@ std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& p
     }
     std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.precision, plan.device);
     if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
-        pack_once_a_node(*context.session, *packed, cores);
+        pack_once_per_node(*context.session, *packed, cores);
     }
     return loaded;
 }

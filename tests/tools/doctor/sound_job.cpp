@@ -11,20 +11,20 @@
 
 namespace sluice::test {
 
-RankFacts sound_rank(std::uint32_t rank, std::uint32_t ranks_a_node) {
-    const std::uint32_t place = rank % ranks_a_node;
+RankFacts sound_rank(std::uint32_t rank, std::uint32_t ranks_per_node) {
+    const std::uint32_t place = rank % ranks_per_node;
     const std::string cpus = CpuSet::range(4 * place, 4 * place + 3).text();
     const std::string gpu = std::to_string(10 + place);
-    RankFacts facts{.rank = rank, .node = rank - place, .host = fmt::format("n{:02}", rank / ranks_a_node + 1)};
+    RankFacts facts{.rank = rank, .node = rank - place, .host = fmt::format("n{:02}", rank / ranks_per_node + 1)};
     facts.mask = cpus;
-    facts.allowed = CpuSet::range(0, 4 * ranks_a_node - 1).text();
+    facts.allowed = CpuSet::range(0, 4 * ranks_per_node - 1).text();
     facts.mask_cpus = facts.mask_cores = facts.own_cores = 4;
-    facts.allowed_cores = 4 * ranks_a_node;
+    facts.allowed_cores = 4 * ranks_per_node;
     facts.threads = place == 0 ? 3 : 2;
-    for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
+    for (std::uint32_t i = 0; i < ranks_per_node; ++i) {
         facts.seen.push_back(fmt::format("GPU-{}", 10 + i));
     }
-    facts.machine_gpus = ranks_a_node;
+    facts.machine_gpus = ranks_per_node;
     facts.gpus = {{.id = fmt::format("GPU-{}", gpu),
                    .pci = fmt::format("0000:{}:00.0", gpu),
                    .name = "NVIDIA H200",

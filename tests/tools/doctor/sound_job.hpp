@@ -9,7 +9,7 @@
 namespace sluice::test {
 
 /// A rank of a sound job: four cores of its own, a GPU near them.
-[[nodiscard]] RankFacts sound_rank(std::uint32_t rank, std::uint32_t ranks_a_node);
+[[nodiscard]] RankFacts sound_rank(std::uint32_t rank, std::uint32_t ranks_per_node);
 
 /// `nodes` nodes with two ranks each, under srun.
 [[nodiscard]] DoctorFacts sound(std::uint32_t nodes = 1, SlurmVersion version = {23, 11});

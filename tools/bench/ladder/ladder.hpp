@@ -21,10 +21,10 @@ struct LadderOptions {
 
 /// One candidate's figures.
 struct Rate {
-    double tflops = 0;                       ///< 10^12 operations per second, calls back to back.
-    std::optional<double> single_tflops{};   ///< Of a single call on an idle device.
-    std::optional<double> clock_mhz{};       ///< Mean of the multiprocessors.
-    std::optional<double> joules_a_tflop{};  ///< Of the whole board.
+    double tflops = 0;                         ///< 10^12 operations per second, calls back to back.
+    std::optional<double> single_tflops{};     ///< Of a single call on an idle device.
+    std::optional<double> clock_mhz{};         ///< Mean of the multiprocessors.
+    std::optional<double> joules_per_tflop{};  ///< Of the whole board.
 };
 
 struct RungResult {

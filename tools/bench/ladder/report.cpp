@@ -39,7 +39,7 @@ nlohmann::json json_of(const Rate& rate) {
     return {{"tflops", number(rate.tflops)},
             {"single_tflops", number(rate.single_tflops)},
             {"clock_mhz", number(rate.clock_mhz)},
-            {"joules_a_tflop", number(rate.joules_a_tflop)}};
+            {"joules_a_tflop", number(rate.joules_per_tflop)}};
 }
 
 }  // namespace
@@ -67,7 +67,8 @@ std::string table_line(const RungResult& rung) {
     }
     return fmt::format("{} {:9.3f} {:>8} {:>8} {:>6} {:>8} {:9.1e}{}{}\n", head, rung.rate.tflops,
                        in_table(share(rung), 1), in_table(rung.rate.single_tflops, 1), in_table(rung.rate.clock_mhz, 0),
-                       in_table(rung.rate.joules_a_tflop, 2), rung.error, rung.right() ? "" : "  WRONG", remarks(rung));
+                       in_table(rung.rate.joules_per_tflop, 2), rung.error, rung.right() ? "" : "  WRONG",
+                       remarks(rung));
 }
 
 std::string bars(const LadderResult& result) {

@@ -16,9 +16,9 @@ Window mean(const Window& a, const Window& b) {
     const auto of_both = [](std::optional<double> x, std::optional<double> y) {
         return x && y ? std::optional((*x + *y) / 2) : std::nullopt;
     };
-    return {.seconds_a_call = (a.seconds_a_call + b.seconds_a_call) / 2,
+    return {.seconds_per_call = (a.seconds_per_call + b.seconds_per_call) / 2,
             .clock_mhz = of_both(a.clock_mhz, b.clock_mhz),
-            .joules_a_call = of_both(a.joules_a_call, b.joules_a_call)};
+            .joules_per_call = of_both(a.joules_per_call, b.joules_per_call)};
 }
 
 }  // namespace
@@ -77,9 +77,9 @@ Window Windows::sustained(const Product& product, double seconds) {
     const std::optional<double> after = meter_.energy_joules();
     float ms = 0;
     check_cuda(cudaEventElapsedTime(&ms, begin_, end_), "cudaEventElapsedTime");
-    return {.seconds_a_call = 1e-3 * static_cast<double>(ms) / calls,
+    return {.seconds_per_call = 1e-3 * static_cast<double>(ms) / calls,
             .clock_mhz = readings > 0 ? std::optional(clocks / readings) : std::nullopt,
-            .joules_a_call = before && after ? std::optional((*after - *before) / calls) : std::nullopt};
+            .joules_per_call = before && after ? std::optional((*after - *before) / calls) : std::nullopt};
 }
 
 std::vector<Window> Windows::in_turn(const Product& a, const Product& b, double seconds) {

@@ -15,9 +15,9 @@ using Product = std::function<void(std::size_t operands, cudaStream_t)>;
 
 /// Measurements of one candidate running back to back for some time.
 struct Window {
-    double seconds_a_call = 0;
+    double seconds_per_call = 0;
     std::optional<double> clock_mhz{};  ///< Mean.
-    std::optional<double> joules_a_call{};
+    std::optional<double> joules_per_call{};
 };
 
 /// Times products on one stream.

@@ -79,11 +79,11 @@ public:
         }
         const double operations = 2.0 * size_.m * size_.n * size_.k / tera;
         const auto rate = [&](const Window& window, double single) {
-            return Rate{.tflops = operations / window.seconds_a_call,
+            return Rate{.tflops = operations / window.seconds_per_call,
                         .single_tflops = operations / single,
                         .clock_mhz = window.clock_mhz,
-                        .joules_a_tflop =
-                            window.joules_a_call ? std::optional(*window.joules_a_call / operations) : std::nullopt};
+                        .joules_per_tflop = window.joules_per_call ? std::optional(*window.joules_per_call / operations)
+                                                                   : std::nullopt};
         };
         const double single = windows_->single_call(product);
         if (algorithms() == 0) {

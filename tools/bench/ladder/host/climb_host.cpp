@@ -55,7 +55,7 @@ double error_beside_plain(const host::Matrices& x) {
     return written ? std::sqrt(off / norm) : std::numeric_limits<double>::quiet_NaN();
 }
 
-double seconds_a_call(void (*multiply)(const host::Matrices&), const host::Matrices& x, double seconds) {
+double seconds_per_call(void (*multiply)(const host::Matrices&), const host::Matrices& x, double seconds) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
     double passed = 0;
@@ -105,9 +105,9 @@ LadderResult climb_host(const LadderOptions& options, const Report& report) {
         double own = 0;
         double library = 0;
         for (const bool own_first : {true, false}) {  // A B B A: drift affects both
-            own += own_first ? seconds_a_call(rung.multiply, x, options.seconds) : 0;
-            library += seconds_a_call(&host::multiply_library, x, options.seconds);
-            own += own_first ? 0 : seconds_a_call(rung.multiply, x, options.seconds);
+            own += own_first ? seconds_per_call(rung.multiply, x, options.seconds) : 0;
+            library += seconds_per_call(&host::multiply_library, x, options.seconds);
+            own += own_first ? 0 : seconds_per_call(rung.multiply, x, options.seconds);
         }
         one.rate.tflops = 2 * operations / own;
         one.peer.tflops = 2 * operations / library;
