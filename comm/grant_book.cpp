@@ -34,7 +34,7 @@ void GrantBook::returned(const Chunk& chunk, int rank, Instant now) {
 }
 
 void GrantBook::heard(int rank) noexcept {
-    add(ranks_[static_cast<std::size_t>(rank)].words, 1);
+    add(ranks_[static_cast<std::size_t>(rank)].messages, 1);
 }
 
 std::vector<GrantBook::Grant> GrantBook::open() const {
@@ -50,7 +50,7 @@ std::vector<GrantBook::Rank> GrantBook::ranks() const {
         const Clock::rep last = counts.last.load(relaxed);
         ranks.push_back({.chunks = counts.chunks.load(relaxed),
                          .items = counts.items.load(relaxed),
-                         .words = counts.words.load(relaxed),
+                         .messages = counts.messages.load(relaxed),
                          .last = last == 0 ? begun_ : Instant(Clock::duration(last))});
     }
     return ranks;

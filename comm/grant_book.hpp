@@ -34,7 +34,7 @@ public:
     struct Rank {
         std::uint64_t chunks = 0;  ///< Returned.
         std::uint64_t items = 0;
-        std::uint64_t words = 0;  ///< Messages received.
+        std::uint64_t messages = 0;  ///< Received.
         Instant last{};  ///< When the last chunk was returned; before the first, when the book was constructed.
     };
 
@@ -69,7 +69,7 @@ private:
     struct Counts {
         std::atomic<std::uint64_t> chunks{0};
         std::atomic<std::uint64_t> items{0};
-        std::atomic<std::uint64_t> words{0};
+        std::atomic<std::uint64_t> messages{0};
         std::atomic<Clock::rep> last{0};  // 0: none yet
     };
 

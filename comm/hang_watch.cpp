@@ -103,7 +103,7 @@ HangWatch::HangWatch(RankBoard& board, const Activities& activities, std::string
 void HangWatch::begin(HangWatchOptions options) {
     const std::lock_guard lock(mutex_);
     options_ = std::move(options);
-    words_.assign(options_.hosts.size(), {});
+    silences_.assign(options_.hosts.size(), {});
 }
 
 void HangWatch::end() {
@@ -165,14 +165,14 @@ void HangWatch::note(nanoseconds elapsed) {
         activity_clocks_[i].see(views[i].state.moves, elapsed);
         still_.push_back({.activity = std::move(views[i]), .still = activity_clocks_[i].still()});
     }
-    root_words_.see(board_.mine().root_words.load(), elapsed);
+    root_silence_.see(board_.mine().root_messages.load(), elapsed);
     for (std::size_t i = 0; i < board_.size(); ++i) {
         beats_[i].see(board_.at(i).beat.load(), elapsed);
     }
     if (options_.book != nullptr) {
         const std::vector<GrantBook::Rank> ranks = options_.book->ranks();
-        for (std::size_t i = 0; i < words_.size(); ++i) {
-            words_[i].see(ranks[i].words, elapsed);
+        for (std::size_t i = 0; i < silences_.size(); ++i) {
+            silences_[i].see(ranks[i].messages, elapsed);
         }
     }
 }
@@ -232,7 +232,7 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
     }
     const nanoseconds limit = limit_of_silence(options_.timeout);
     for (const GrantBook::Grant& grant : options_.book->open()) {  // oldest first
-        const nanoseconds silent = words_[static_cast<std::size_t>(grant.rank)].still();
+        const nanoseconds silent = silences_[static_cast<std::size_t>(grant.rank)].still();
         if (grant.rank != 0 && silent > limit) {
             if (const auto cause = options_.given_up ? options_.given_up() : std::nullopt) {
                 return hang_of(0, fmt::format("other ranks have ended the job meanwhile: {}", *cause));
@@ -247,9 +247,10 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
 /// Rank 0 sends heartbeats even while it publishes. Ranks report in turn, and the first ends the job.
 std::optional<Hang> HangWatch::find_silent_root() const {
     const RankEntry& mine = board_.mine();
-    const nanoseconds silent = root_words_.still();
+    const nanoseconds silent = root_silence_.still();
     const nanoseconds turn = std::min(mine.rank.load(), most_turns) * between_turns;
-    if (board_.find(0) != nullptr || root_words_.moves() == 0 || silent <= limit_of_silence(options_.timeout) + turn) {
+    if (board_.find(0) != nullptr || root_silence_.moves() == 0 ||
+        silent <= limit_of_silence(options_.timeout) + turn) {
         return std::nullopt;
     }
     return hang_of(0, fmt::format("has sent no heartbeat for {}", seconds_text(silent)));
@@ -266,8 +267,9 @@ std::optional<Hang> HangWatch::find_standstill() const {
     const auto devices =
         std::ranges::count(still_, ActivityKind::device, [](const StillActivity& s) { return s.activity.kind; });
     const std::vector<GrantBook::Rank> ranks = options_.book->ranks();
-    const bool all_have_begun = static_cast<std::size_t>(devices) == options_.devices &&
-                                std::all_of(ranks.begin() + 1, ranks.end(), [](auto& rank) { return rank.words != 0; });
+    const bool all_have_begun =
+        static_cast<std::size_t>(devices) == options_.devices &&
+        std::all_of(ranks.begin() + 1, ranks.end(), [](auto& rank) { return rank.messages != 0; });
     if (!all_have_begun || std::ranges::none_of(still_, waits_for_results) || !stands_still(still_, options_.timeout)) {
         return std::nullopt;
     }
@@ -283,7 +285,7 @@ Hang HangWatch::hang_of(int rank, std::string what) const {
             }
         }
         if (culprit && rank == 0 && board_.find(0) == nullptr) {
-            dump += fmt::format("{}: silent for {}\n", name_of(0), seconds_text(root_words_.still()));
+            dump += fmt::format("{}: silent for {}\n", name_of(0), seconds_text(root_silence_.still()));
         }
         for (int other = 0; options_.book != nullptr && other < static_cast<int>(options_.hosts.size()); ++other) {
             if ((other == rank) == culprit) {
@@ -349,9 +351,10 @@ std::string HangWatch::describe_books(int rank) const {
         }
     }
     const GrantBook::Rank returned = options_.book->ranks()[index];
-    return fmt::format("{}, as rank 0 knows it: {} chunks returned, holds {}{}\n", name_of(rank), returned.chunks,
-                       held.empty() ? "none" : fmt::format("{}", fmt::join(held, ", ")),
-                       rank == 0 ? std::string() : fmt::format(", silent for {}", seconds_text(words_[index].still())));
+    return fmt::format(
+        "{}, as rank 0 knows it: {} chunks returned, holds {}{}\n", name_of(rank), returned.chunks,
+        held.empty() ? "none" : fmt::format("{}", fmt::join(held, ", ")),
+        rank == 0 ? std::string() : fmt::format(", silent for {}", seconds_text(silences_[index].still())));
 }
 
 std::string HangWatch::name_of(int rank) const {

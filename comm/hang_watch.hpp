@@ -117,8 +117,8 @@ private:
     std::vector<StillActivity> still_;
     std::vector<Stillness> activity_clocks_;  // one per activity
     std::vector<Stillness> beats_;            // one per rank of this node
-    std::vector<Stillness> words_;            // on rank 0: one per rank
-    Stillness root_words_;                    // on other ranks
+    std::vector<Stillness> silences_;         // of each rank, by its messages; on rank 0
+    Stillness root_silence_;                  // on other ranks
     std::chrono::nanoseconds since_heartbeat_{0};
     std::optional<std::size_t> stuck_;  // index in still_ of what hangs
     std::chrono::nanoseconds stuck_since_{0};

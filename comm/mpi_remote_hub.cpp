@@ -63,7 +63,7 @@ MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, CommTrace& 
       received_(clock_bounds_.size()),
       open_ranks_(session.size() - 1),
       closed_(static_cast<std::size_t>(session.size())),
-      last_word_(static_cast<std::size_t>(session.size())),
+      last_heard_(static_cast<std::size_t>(session.size())),
       heard_(static_cast<std::size_t>(session.size())),
       heartbeats_(session) {
     told_.reserve(told_at_most * closed_.size());
@@ -120,7 +120,7 @@ bool MpiRemoteHub::finish_messages() {
 }
 
 void MpiRemoteHub::take(int rank, const ControlMessage& message) {
-    last_word_[static_cast<std::size_t>(rank)] = clock_;
+    last_heard_[static_cast<std::size_t>(rank)] = clock_;
     heard_[static_cast<std::size_t>(rank)] = true;
     if (message.sent != Instant()) {
         clock_bounds_[static_cast<std::size_t>(rank)].add(message.sent, Clock::now() - message.sent);
@@ -155,7 +155,7 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
 
 void MpiRemoteHub::announce_drain() {
     drain_.kind = ControlMessage::Kind::drain;
-    std::ranges::fill(last_word_, clock_);
+    std::ranges::fill(last_heard_, clock_);
     for (int rank = 1; rank < session_.size(); ++rank) {
         session_.begin_send(raw_bytes(drain_), rank, tags::from_root, told_.emplace_back(MPI_REQUEST_NULL));
     }
@@ -164,7 +164,7 @@ void MpiRemoteHub::announce_drain() {
 
 std::optional<int> MpiRemoteHub::find_silent(std::chrono::nanoseconds longest) const {
     for (std::size_t rank = 1; rank < closed_.size(); ++rank) {
-        if (heard_[rank] && !closed_[rank] && clock_ - last_word_[rank] > longest) {
+        if (heard_[rank] && !closed_[rank] && clock_ - last_heard_[rank] > longest) {
             return static_cast<int>(rank);
         }
     }

@@ -111,10 +111,10 @@ private:
     std::vector<Traffic> received_;
     int open_ranks_;
     StopCause stop_{};
-    std::vector<bool> closed_;                         // one per rank
-    std::vector<std::chrono::nanoseconds> last_word_;  // per rank, by clock_
-    std::vector<bool> heard_;                          // false: the rank is still preparing and holds nothing
-    std::chrono::nanoseconds clock_{0};                // stops while this thread does not run
+    std::vector<bool> closed_;                          // one per rank
+    std::vector<std::chrono::nanoseconds> last_heard_;  // per rank, by clock_
+    std::vector<bool> heard_;                           // false: the rank is still preparing and holds nothing
+    std::chrono::nanoseconds clock_{0};                 // stops while this thread does not run
     Instant last_progress_ = Clock::now();
     RootHeartbeat heartbeats_;
     ControlMessage drain_{};

@@ -17,7 +17,7 @@ namespace {
 class ExpectingRoot {
 public:
     explicit ExpectingRoot(RankEntry& entry) : entry_(entry) {}
-    ~ExpectingRoot() { entry_.root_words.store(0, std::memory_order_relaxed); }
+    ~ExpectingRoot() { entry_.root_messages.store(0, std::memory_order_relaxed); }
     ExpectingRoot(const ExpectingRoot&) = delete;
     ExpectingRoot& operator=(const ExpectingRoot&) = delete;
 
@@ -121,7 +121,7 @@ bool MpiWorker::hear_root() {
     if (came == 0) {
         return false;
     }
-    note_word_of_root();
+    note_message_of_root();
     if (from_root_.kind == ControlMessage::Kind::end) {
         if (from_root_.count != static_cast<std::uint32_t>(ExitCode::ok)) {
             throw RootHasEnded(static_cast<ExitCode>(from_root_.count), {});
@@ -147,7 +147,7 @@ void MpiWorker::pass_on(const StopRequest& stop) {
 }
 
 void MpiWorker::look_for_root() {
-    if (root_words_ == 0 || !(said_stop_ || drains_)) {
+    if (root_messages_ == 0 || !(said_stop_ || drains_)) {
         return;
     }
     const Instant now = Clock::now();
@@ -164,8 +164,8 @@ void MpiWorker::look_for_root() {
     }
 }
 
-void MpiWorker::note_word_of_root() {
-    entry_.root_words.store(++root_words_, std::memory_order_relaxed);
+void MpiWorker::note_message_of_root() {
+    entry_.root_messages.store(++root_messages_, std::memory_order_relaxed);
     silence_ = {};
 }
 
@@ -265,7 +265,7 @@ void MpiWorker::finish(const Note& note) {
         slot.head_came = Clock::now();
         clock_bounds_.add(slot.head_came, slot.head_came - slot.head.sent);
         slot.head_is_there = true;
-        note_word_of_root();
+        note_message_of_root();
     }
     --(note.what == What::request ? slot.request_messages : slot.result_messages);
     complete_in_order(note.device);

@@ -100,7 +100,7 @@ private:
     /// Reports a stop to rank 0, once; if alive, it answers at once and sends heartbeats from then on.
     void pass_on(const StopRequest& stop);
     void look_for_root();
-    void note_word_of_root();
+    void note_message_of_root();
     void complete_in_order(std::uint32_t device);
 
     MpiSession& session_;
@@ -121,7 +121,7 @@ private:
     ControlMessage from_root_{};
     MPI_Request listening_ = MPI_REQUEST_NULL;
     ClockBounds clock_bounds_;
-    std::uint64_t root_words_ = 0;
+    std::uint64_t root_messages_ = 0;
     bool said_stop_ = false;
     bool drains_ = false;
     bool is_done_ = false;

@@ -26,7 +26,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CudaGpu, uuid, pci, name, host_numa_node)
 namespace {
 
 /// What the ranks of a node exchange.
-struct NodeWord {
+struct NodeMessage {
     NodeRank rank{};
     std::vector<CudaGpu> gpus{};
     int number = 0;  ///< Rank in the job.
@@ -34,20 +34,20 @@ struct NodeWord {
     bool knows_node = false;  ///< Whether hwloc knows the node.
 };
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeWord, rank, gpus, number, reads, knows_node)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeMessage, rank, gpus, number, reads, knows_node)
 
-/// Exchanges the words of this node's ranks, in node order; sets `me` to this rank's index.
-std::vector<NodeWord> exchange(MpiSession* session, const NodeWord& mine, std::size_t& me) {
+/// Exchanges the messages of this node's ranks, in node order; sets `me` to this rank's index.
+std::vector<NodeMessage> exchange(MpiSession* session, const NodeMessage& mine, std::size_t& me) {
     if (session == nullptr) {
         me = 0;
         return {mine};
     }
     me = static_cast<std::size_t>(session->node_rank());
-    std::vector<NodeWord> words;
+    std::vector<NodeMessage> messages;
     for (const std::string& text : session->node_all_gather(packed(mine))) {
-        words.push_back(unpacked<NodeWord>(text));
+        messages.push_back(unpacked<NodeMessage>(text));
     }
-    return words;
+    return messages;
 }
 
 }  // namespace
@@ -65,28 +65,28 @@ NodeView view_node(MpiSession* session, const NodeWish& wish) {
     }
     Topology& topology = view.machine.topology;
     const CpuQuota quota = read_cpu_quota();
-    NodeWord mine{.number = session == nullptr ? 0 : session->rank(),
-                  .reads = wish.reads,
-                  .knows_node = view.machine.affinity != nullptr};
+    NodeMessage mine{.number = session == nullptr ? 0 : session->rank(),
+                     .reads = wish.reads,
+                     .knows_node = view.machine.affinity != nullptr};
     if (cuda) {
         mine.gpus = wish.gpus ? *wish.gpus : cuda_gpus();
     }
     mine.rank = {
         .mask = topology.mask, .quota_cpus = quota.cpus, .quota_group = quota.group, .gpus = visible_gpus(mine.gpus)};
     view.layout = {.device = wish.device, .devices = wish.devices};
-    const std::vector<NodeWord> words = exchange(session, mine, view.me);
-    view.first_rank = words.front().number;
+    const std::vector<NodeMessage> messages = exchange(session, mine, view.me);
+    view.first_rank = messages.front().number;
     std::vector<CpuSet> masks;
     bool all_know_it = true;
-    for (const NodeWord& word : words) {
-        masks.push_back(word.rank.mask);
-        all_know_it = all_know_it && word.knows_node;
-        view.layout.reader = word.reads ? view.layout.ranks.size() : view.layout.reader;
-        view.layout.ranks.push_back(word.rank);
+    for (const NodeMessage& message : messages) {
+        masks.push_back(message.rank.mask);
+        all_know_it = all_know_it && message.knows_node;
+        view.layout.reader = message.reads ? view.layout.ranks.size() : view.layout.reader;
+        view.layout.ranks.push_back(message.rank);
     }
     topology = common_topology(std::move(topology), masks, !all_know_it);
-    for (const NodeWord& word : words) {  // GPUs invisible to this rank too: all compute the same placement
-        add_cuda_gpus(topology, word.gpus);
+    for (const NodeMessage& message : messages) {  // GPUs invisible to this rank too: all compute the same placement
+        add_cuda_gpus(topology, message.gpus);
     }
     if (!cuda && view.layout.devices) {
         view.layout.devices = std::min(*view.layout.devices, most_host_devices(topology.cores.size()));

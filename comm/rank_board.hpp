@@ -26,14 +26,14 @@ struct RankEntry {
 
     std::atomic<std::int32_t> pid{0};  ///< 0: not set yet.
     std::atomic<std::int32_t> rank{0};
-    std::atomic<std::uint32_t> ended{0};         ///< 1: it ended on its own.
-    std::atomic<ExitCode> code{ExitCode::ok};    ///< Its exit code, if it ended before the run's end.
-    std::atomic<std::uint64_t> chunk{no_chunk};  ///< The oldest undelivered chunk that it was granted.
-    std::atomic<Stage> stage{Stage::scatter};    ///< Stage of `chunk`: compute (from upload to download), or gather.
-    std::atomic<std::uint32_t> beat{0};          ///< Increases while its process runs at all; 0: not watched yet.
-    std::atomic<std::uint32_t> heartbeats{0};    ///< Increases while its devices make progress: heartbeats for rank 0.
-    std::atomic<std::uint32_t> stuck{0};         ///< 1: one of its threads hangs.
-    std::atomic<std::uint64_t> root_words{0};    ///< Increases with each message from rank 0; 0: none is expected.
+    std::atomic<std::uint32_t> ended{0};          ///< 1: it ended on its own.
+    std::atomic<ExitCode> code{ExitCode::ok};     ///< Its exit code, if it ended before the run's end.
+    std::atomic<std::uint64_t> chunk{no_chunk};   ///< The oldest undelivered chunk that it was granted.
+    std::atomic<Stage> stage{Stage::scatter};     ///< Stage of `chunk`: compute (from upload to download), or gather.
+    std::atomic<std::uint32_t> beat{0};           ///< Increases while its process runs at all; 0: not watched yet.
+    std::atomic<std::uint32_t> heartbeats{0};     ///< Increases while its devices make progress: heartbeats for rank 0.
+    std::atomic<std::uint32_t> stuck{0};          ///< 1: one of its threads hangs.
+    std::atomic<std::uint64_t> root_messages{0};  ///< Increases with each message from rank 0; 0: none is expected.
 
     /// Undelivered chunks that it was granted; at most most_open.
     std::array<std::atomic<std::uint64_t>, most_open> open{};

@@ -41,7 +41,7 @@ void ShutdownHook::clear() {
     }
 }
 
-void ShutdownHook::say(const ErrorText& reason, std::chrono::nanoseconds at_most) {
+void ShutdownHook::run(const ErrorText& reason, std::chrono::nanoseconds at_most) {
     std::shared_ptr<std::packaged_task<void()>> task;
     {
         const std::lock_guard lock(mutex_);

@@ -36,7 +36,7 @@ public:
 
     /// Runs the action and waits up to `at_most`; it may run on afterwards. Does nothing without an action, or on a
     /// second call.
-    void say(const ErrorText& reason, std::chrono::nanoseconds at_most);
+    void run(const ErrorText& reason, std::chrono::nanoseconds at_most);
 
     void set_notes(EndNotes notes);
 

@@ -143,7 +143,7 @@ void Watcher::obey(int signal) {
 bool Watcher::ends_after_root(int signal) {
     const RankEntry& mine = board_.mine();
     return signal == SIGTERM && stop_.signal() == SIGUSR1 && stop_.phase() == RunPhase::serving &&
-           mine.rank.load() != 0 && mine.root_words.load() == 0;
+           mine.rank.load() != 0 && mine.root_messages.load() == 0;
 }
 
 void Watcher::end_after_death_of(const RankEntry& dead) {
@@ -159,7 +159,7 @@ void Watcher::end_after_death_of(const RankEntry& dead) {
     if (board_.mine().rank.load() == 0 || board_.living_root() == nullptr) {  // rank 0 knows more about what it held
         shutdown_hook_.note_lost_rank(dead.rank.load(), text.where + " " + text.what, hangs_.chunks_of(dead));
     }
-    shutdown_hook_.say(text, longest_shutdown_hook);
+    shutdown_hook_.run(text, longest_shutdown_hook);
     let_root_go_first();
     _exit(static_cast<int>(ExitCode::internal));  // the launcher ends the ranks of other nodes
 }
@@ -183,7 +183,7 @@ void Watcher::end_after(const Hang& hang) {
     const RankEntry* const entry = board_.find(hang.rank);
     shutdown_hook_.note_lost_rank(hang.rank, hang.where + " " + text.what,
                                   entry == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*entry));
-    shutdown_hook_.say(text, longest_shutdown_hook);
+    shutdown_hook_.run(text, longest_shutdown_hook);
     // The others do not treat this as a death, and the launcher gets this code first.
     board_.mine().end_with(ExitCode::communication);
     _exit(static_cast<int>(ExitCode::communication));

@@ -6,8 +6,6 @@
 #include <array>
 #include <deque>
 
-#include "comm/shutdown_hook.hpp"
-
 namespace sluice {
 namespace {
 
@@ -244,7 +242,7 @@ protected:
         watch_.begin({.timeout = timeout, .hosts = {"n01"}});
     }
 
-    void hear_root() { board_.mine().root_words.fetch_add(1); }
+    void hear_root() { board_.mine().root_messages.fetch_add(1); }
 };
 
 TEST_F(WatchOfAnotherNode, KnowsEveryChunkThatARankOfItsNodeHeld) {
@@ -295,48 +293,8 @@ TEST_F(WatchOfAnotherNode, ExpectsNothingOfARank0ThatDoesNotServeYetOrHasEnded) 
 
     hear_root();
     EXPECT_FALSE(look_after(10s));
-    board_.mine().root_words.store(0);
+    board_.mine().root_messages.store(0);
     EXPECT_FALSE(look_after(60s));
-}
-
-TEST(ShutdownHook, AreSaidOnce) {
-    int times = 0;
-    ShutdownHook words;
-    words.set([&](const ErrorText&) { ++times; });
-
-    words.say({}, 60s);
-    words.say({}, 60s);
-
-    EXPECT_EQ(times, 1);
-}
-
-TEST(ShutdownHook, AreNotSaidOnceTheyAreTakenBack) {
-    int times = 0;
-    ShutdownHook words;
-    words.set([&](const ErrorText&) { ++times; });
-    words.clear();
-
-    words.say({}, 60s);
-
-    EXPECT_EQ(times, 0);
-}
-
-TEST(ShutdownHook, ThatFailEndNothing) {
-    ShutdownHook words;
-    words.set([](const ErrorText&) { throw std::runtime_error("no space"); });
-
-    words.say({}, 60s);
-    words.clear();
-}
-
-TEST(ShutdownHook, DoNotHoldUpTheEnd) {
-    std::promise<void> release;
-    ShutdownHook words;
-    words.set([&, wait = release.get_future().share()](const ErrorText&) { wait.wait(); });
-
-    words.say({}, 1ms);
-    release.set_value();
-    words.clear();
 }
 
 }  // namespace

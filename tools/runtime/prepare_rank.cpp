@@ -212,11 +212,11 @@ RootAnnouncement decode_announcement(const std::string& text) {
     return unpacked<RootAnnouncement>(text);
 }
 
-RootAnnouncement announce(const RankContext& context, const RootAnnouncement& word) {
+RootAnnouncement announce(const RankContext& context, const RootAnnouncement& mine) {
     if (context.session == nullptr) {
-        return word;
+        return mine;
     }
-    std::string text = context.rank() == 0 ? encode(word) : std::string();
+    std::string text = context.rank() == 0 ? encode(mine) : std::string();
     context.session->broadcast(text);
     return decode_announcement(text);
 }

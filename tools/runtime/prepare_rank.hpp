@@ -49,8 +49,8 @@ struct RootAnnouncement {
 [[nodiscard]] std::string encode(const RootAnnouncement& announcement);
 [[nodiscard]] RootAnnouncement decode_announcement(const std::string& text);
 
-/// Broadcasts rank 0's `word` to all ranks. Collective.
-[[nodiscard]] RootAnnouncement announce(const RankContext& context, const RootAnnouncement& word = {});
+/// Broadcasts what rank 0 announces to all ranks, which pass nothing. Collective.
+[[nodiscard]] RootAnnouncement announce(const RankContext& context, const RootAnnouncement& mine = {});
 
 /// A rank's node, and its share of it.
 struct RankShare {

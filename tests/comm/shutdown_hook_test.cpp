@@ -1,0 +1,88 @@
+#include "comm/shutdown_hook.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+
+namespace sluice {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+
+TEST(ShutdownHook, RunsItsActionOnceWithTheReason) {
+    std::vector<std::string> reasons;
+    ShutdownHook hook;
+    hook.set([&](const ErrorText& reason) { reasons.push_back(reason.id); });
+
+    hook.run({.id = "E-RUN-001"}, 60s);
+    hook.run({.id = "E-RUN-076"}, 60s);
+
+    EXPECT_THAT(reasons, ElementsAre("E-RUN-001"));
+}
+
+TEST(ShutdownHook, RunsNothingOnceItIsCleared) {
+    int times = 0;
+    ShutdownHook hook;
+    hook.set([&](const ErrorText&) { ++times; });
+    hook.clear();
+
+    hook.run({}, 60s);
+
+    EXPECT_EQ(times, 0);
+}
+
+TEST(ShutdownHook, SurvivesAnActionThatFails) {
+    int times = 0;
+    ShutdownHook hook;
+    hook.set([&](const ErrorText&) {
+        ++times;
+        throw std::runtime_error("no space");
+    });
+
+    EXPECT_NO_THROW(hook.run({}, 60s));
+    EXPECT_NO_THROW(hook.clear());
+    EXPECT_EQ(times, 1);
+}
+
+TEST(ShutdownHook, IsNotHeldUpByAnActionThatClearWaitsFor) {
+    std::promise<void> release;
+    std::atomic<bool> is_done = false;
+    ShutdownHook hook;
+    hook.set([&, wait = release.get_future().share()](const ErrorText&) {
+        wait.wait();
+        is_done = true;
+    });
+
+    hook.run({}, 1ms);
+
+    EXPECT_FALSE(is_done);
+    release.set_value();
+    hook.clear();
+    EXPECT_TRUE(is_done);
+}
+
+TEST(ShutdownHook, RecordsEndsWhereNotesAreSet) {
+    std::vector<std::uint64_t> lost;
+    ExitCode code = ExitCode::ok;
+    std::string stop;
+    ShutdownHook hook;
+    hook.note_end(ExitCode::internal, {});  // none is set
+    hook.set_notes(
+        {.lost_rank = [&](int, const std::string&, const std::vector<std::uint64_t>& chunks) { lost = chunks; },
+         .end = [&](ExitCode ended_with, const ErrorText&) { code = ended_with; }});
+    hook.set_stop_note([&](const ErrorText& text) { stop = text.id; });
+
+    hook.note_lost_rank(3, "died", {7, 9});
+    hook.note_end(ExitCode::stopped_early, {});
+    hook.note_stop({.id = "E-RUN-075"});
+
+    EXPECT_THAT(lost, ElementsAre(7, 9));
+    EXPECT_EQ(code, ExitCode::stopped_early);
+    EXPECT_EQ(stop, "E-RUN-075");
+}
+
+}  // namespace
+}  // namespace sluice
