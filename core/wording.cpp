@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -10,6 +12,11 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t longest_wrong_name = 64;  // the cost is quadratic, and no name of ours comes near this
+
+/// Decimals for three significant digits of a `value` of at least 1.
+int decimals_of(double value) {
+    return value < 10 ? 2 : value < 100 ? 1 : 0;
+}
 
 }  // namespace
 
@@ -50,6 +57,20 @@ std::string count_text(const ItemCount& items, Percentage percentage) {
             fmt::format(": {} in this run, {} before", items.done - std::min(items.before, items.done), items.before);
     }
     return text;
+}
+
+std::string rate_text(double per_second) {
+    return per_second < 1 ? fmt::format("{:.3g}", per_second)
+                          : fmt::format("{:.{}f}", per_second, decimals_of(per_second));
+}
+
+std::string time_text(double time) {
+    for (const auto& [factor, unit] : {std::pair{1.0, "s"}, std::pair{1e3, "ms"}}) {
+        if (std::abs(time) * factor >= 1) {
+            return fmt::format("{:.{}f} {}", time * factor, decimals_of(std::abs(time) * factor), unit);
+        }
+    }
+    return fmt::format("{:.{}f} µs", time * 1e6, decimals_of(std::abs(time) * 1e6));
 }
 
 std::size_t edit_distance(std::string_view from, std::string_view to) {

@@ -31,6 +31,12 @@ enum class Percentage : std::uint8_t { hidden, shown };
 /// follows.
 [[nodiscard]] std::string count_text(const ItemCount& items, Percentage percentage = Percentage::hidden);
 
+/// "0.0123", "8.33", "44.2", "812", "1250000": a rate, without its unit.
+[[nodiscard]] std::string rate_text(double per_second);
+
+/// "1.85 s", "23.4 ms", "512 µs": three significant digits.
+[[nodiscard]] std::string time_text(double seconds);
+
 /// Insertions, deletions, replacements and swaps of neighbours that turn one string into the other, each part of a
 /// string edited once (optimal string alignment; Damerau 1964).
 [[nodiscard]] std::size_t edit_distance(std::string_view from, std::string_view to);

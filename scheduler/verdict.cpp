@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <string_view>
 #include <utility>
+
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {
@@ -163,11 +164,6 @@ nanoseconds start_of(std::span<const RankReport> ranks) {
     return start(*std::ranges::min_element(ranks, {}, start));
 }
 
-/// Decimals for three significant digits of a `value` of at least 1.
-int decimals_of(double value) {
-    return value < 10 ? 2 : value < 100 ? 1 : 0;
-}
-
 /// Measures the times before the first and after the last chunk.
 void measure_ends(Verdict& verdict, const RunReport& run) {
     std::optional<nanoseconds> first;
@@ -239,20 +235,6 @@ Verdict judge(const RunReport& run) {
     verdict.line = line_of(verdict, run, wall);
     add_notes(verdict, run);
     return verdict;
-}
-
-std::string rate_text(double per_second) {
-    return per_second < 1 ? fmt::format("{:.3g}", per_second)
-                          : fmt::format("{:.{}f}", per_second, decimals_of(per_second));
-}
-
-std::string time_text(double time) {
-    for (const auto& [factor, unit] : {std::pair{1.0, "s"}, std::pair{1e3, "ms"}}) {
-        if (std::abs(time) * factor >= 1) {
-            return fmt::format("{:.{}f} {}", time * factor, decimals_of(std::abs(time) * factor), unit);
-        }
-    }
-    return fmt::format("{:.{}f} µs", time * 1e6, decimals_of(std::abs(time) * 1e6));
 }
 
 }  // namespace sluice

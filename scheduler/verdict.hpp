@@ -92,10 +92,4 @@ void add_notes(Verdict& verdict, const RunReport& run);
 /// The run's length: from the first rank's start to the last one's finish.
 [[nodiscard]] std::chrono::nanoseconds wall_time(std::span<const RankReport> ranks);
 
-/// "0.0123", "8.33", "44.2", "812", "1250000": without a unit, as in the table.
-[[nodiscard]] std::string rate_text(double per_second);
-
-/// "1.85 s", "23.4 ms", "512 µs": three significant digits.
-[[nodiscard]] std::string time_text(double seconds);
-
 }  // namespace sluice

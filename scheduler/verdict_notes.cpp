@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/wording.hpp"
 #include "scheduler/verdict.hpp"
 
 namespace sluice {

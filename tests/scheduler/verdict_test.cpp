@@ -343,25 +343,5 @@ TEST(Verdict, DoesNotLetAStageThatTookNoTimeBind) {
     EXPECT_EQ(verdict.capacity[index_of(Stage::upload)], std::nullopt);
 }
 
-TEST(RateText, KeepsSensibleDigits) {
-    EXPECT_EQ(rate_text(0), "0");
-    EXPECT_EQ(rate_text(0.01234), "0.0123");
-    EXPECT_EQ(rate_text(8.326), "8.33");
-    EXPECT_EQ(rate_text(44.16), "44.2");
-    EXPECT_EQ(rate_text(812.4), "812");
-    EXPECT_EQ(rate_text(22306.7), "22307");
-    EXPECT_EQ(rate_text(999'960), "999960");
-    EXPECT_EQ(rate_text(1.25e6), "1250000");
-}
-
-TEST(TimeText, HasThreeSignificantDigitsAndAUnit) {
-    EXPECT_EQ(time_text(123.4), "123 s");
-    EXPECT_EQ(time_text(1.854), "1.85 s");
-    EXPECT_EQ(time_text(0.0234), "23.4 ms");
-    EXPECT_EQ(time_text(0.000512), "512 µs");
-    EXPECT_EQ(time_text(0), "0.00 µs");
-    EXPECT_EQ(time_text(-0.002), "-2.00 ms");
-}
-
 }  // namespace
 }  // namespace sluice

@@ -14,7 +14,6 @@
 
 #include "core/standard_error.hpp"
 #include "core/sync/stopped_before.hpp"
-#include "scheduler/verdict.hpp"
 
 namespace sluice {
 namespace {
