@@ -26,7 +26,7 @@ constexpr double steepest = 3;           // largest exponent in time ~ items^p
 constexpr double share_of_job = 0.02;    // time that one size may take beyond the budget
 constexpr std::uint64_t parts_of_job = 16;
 constexpr double rising_rate = 0.75;  // largest exponent at which throughput counts as rising
-constexpr double foretold_within = 0.03;
+constexpr double predicted_within = 0.03;
 constexpr double small_fixed_share = 1.0 / 40;
 constexpr std::size_t fewest_of_a_line = 3;
 
@@ -128,14 +128,14 @@ private:
                std::log(static_cast<double>(largest_.items) / before_.items);
     }
 
-    [[nodiscard]] double foretold(std::uint64_t items, double power) const {
+    [[nodiscard]] double predicted(std::uint64_t items, double power) const {
         const double growth = std::max(1.0, static_cast<double>(items) / largest_.items);
         return largest_.times.elapsed * std::pow(growth, std::min(power, steepest));
     }
 
     /// Assumes at least proportional growth.
-    [[nodiscard]] double foretold(std::uint64_t items) const {
-        return foretold(items, std::max(1.0, power().value_or(1)));
+    [[nodiscard]] double predicted(std::uint64_t items) const {
+        return predicted(items, std::max(1.0, power().value_or(1)));
     }
 
     /// Whether a larger size takes a small part of the job while throughput still rises. After the first size no trend
@@ -144,18 +144,18 @@ private:
         const double trend = std::max(0.0, power().value_or(0));
         const double job = largest_.times.elapsed * static_cast<double>(job_items_) / largest_.items;
         return trend <= rising_rate && items <= job_items_ / parts_of_job &&
-               foretold(items, trend) <= share_of_job * job;
+               predicted(items, trend) <= share_of_job * job;
     }
 
     /// Doubling gives the most information, quadrupling takes the least time.
     [[nodiscard]] std::uint64_t next_size() const {
         const std::uint64_t items = largest_.items;
-        return repeats_of(foretold(2 * items)) == most_repeats ? 2 * items : 4 * items;
+        return repeats_of(predicted(2 * items)) == most_repeats ? 2 * items : 4 * items;
     }
 
     /// Returns false if it would take too long.
     [[nodiscard]] bool try_size(std::uint32_t items) {
-        const double expected = foretold(items);
+        const double expected = predicted(items);
         const int repeats = expected < slow_seconds ? repeats_of(expected) : 0;
         if (repeats != 0) {
             static_cast<void>(time(items));  // also captures
@@ -179,7 +179,7 @@ private:
             }
             const double took = sizes_.back().times.compute;
             const double error = std::abs(line.of(static_cast<double>(items)) - took);
-            if (is_line && error <= foretold_within * took && line.fixed <= small_fixed_share * took) {
+            if (is_line && error <= predicted_within * took && line.fixed <= small_fixed_share * took) {
                 break;
             }
         }
@@ -193,7 +193,7 @@ private:
         for (std::uint32_t items = std::max(search_from, least_); items <= std::min(search_to, most_);
              items += finest_step) {
             sizes.push_back(items);
-            expected += (1 + most_repeats) * foretold(items);
+            expected += (1 + most_repeats) * predicted(items);
         }
         if (sizes.empty() || expected > share_of_search * left_) {
             return std::nullopt;

@@ -152,16 +152,16 @@ void Pipeline::run_until_ended() {
         moved |= finish_held_back();
         moved |= retire_outputs();
         if (moved) {
-            say_what_it_is_at();
+            report_activity();
         } else {
-            sleep_until_rung(seen);
+            wait_for_bell(seen);
         }
     }
     trace_.set_run_delay(compute_->run_delay());
     activity_->end();
 }
 
-void Pipeline::say_what_it_is_at() noexcept {
+void Pipeline::report_activity() noexcept {
     if (retired_ != admitted_ && !slot(retired_).chunk.end_of_input()) {
         activity_->work(Stage::compute, slot(retired_).chunk.id);
     } else if (freed_ != retired_ && !slot(freed_).chunk.end_of_input()) {
@@ -233,10 +233,10 @@ void Pipeline::admit(Slot& slot) {
         throw_compute_failure(leaving_, admitted_, std::current_exception());
     }
     const std::uint64_t forwarded = admitted_ + 1;
-    send_back(std::max(leaving_, forwarded - std::min<std::uint64_t>(forwarded, lag_)), slot.forwarded);
+    enqueue_downloads(std::max(leaving_, forwarded - std::min<std::uint64_t>(forwarded, lag_)), slot.forwarded);
 }
 
-void Pipeline::send_back(std::uint64_t end, const Event& computed) {
+void Pipeline::enqueue_downloads(std::uint64_t end, const Event& computed) {
     in_stage(Stage::download, slot(leaving_).chunk, [&] {
         download_->wait(computed);
         if (leaving_ == end) {
@@ -274,7 +274,7 @@ bool Pipeline::finish_held_back() {
     } catch (...) {
         throw_compute_failure(leaving_, admitted_ - 1, std::current_exception());
     }
-    send_back(admitted_, finished);
+    enqueue_downloads(admitted_, finished);
     return true;
 }
 
@@ -321,7 +321,7 @@ bool Pipeline::free_slots() {
     return moved;
 }
 
-void Pipeline::sleep_until_rung(std::uint32_t seen) {
+void Pipeline::wait_for_bell(std::uint32_t seen) {
     if (device_rings_) {
         transport_.bell().wait(seen);
     } else {

@@ -43,29 +43,36 @@ public:
 private:
     [[nodiscard]] Slot& slot(std::uint64_t turn) noexcept { return slots_[turn % slots_.size()]; }
 
+    // Construction.
+    void share_memory(Device& device, const PipelineOptions& options);
+    void make_streams(Device& device, const PipelineOptions& options);
+    void prepare(const PipelineOptions& options);
+
+    // The loop, and its steps in a chunk's order, which return whether anything happened.
     void run_until_ended();
-    [[nodiscard]] bool has_failed_as_a_whole();
     [[nodiscard]] bool request_chunks();
     [[nodiscard]] bool admit_arrivals();
     [[nodiscard]] bool finish_held_back();
     [[nodiscard]] bool retire_outputs();
     [[nodiscard]] bool free_slots();
-    void share_memory(Device& device, const PipelineOptions& options);
-    void prepare(const PipelineOptions& options);
+    void report_activity() noexcept;
+    void wait_for_bell(std::uint32_t seen);
+
     void admit(Slot& slot);
 
     /// Enqueues the downloads of the chunks before `end`, whose outputs are complete when `computed` is ready.
-    void send_back(std::uint64_t end, const Event& computed);
+    void enqueue_downloads(std::uint64_t end, const Event& computed);
     void retire(Slot& slot);
+
+    // Failure, in pipeline_failure.cpp.
+
+    [[nodiscard]] bool has_failed_as_a_whole();
 
     /// Reports the first failure among the chunks before `end` that are not retired.
     [[noreturn]] void throw_failure(std::uint64_t end, const std::exception_ptr& failure);
 
     /// For the model's work on chunks `first` to `last`, inclusive: it may have contained items of each.
     [[noreturn]] void throw_compute_failure(std::uint64_t first, std::uint64_t last, const std::exception_ptr& failure);
-    void sleep_until_rung(std::uint32_t seen);
-    void make_streams(Device& device, const PipelineOptions& options);
-    void say_what_it_is_at() noexcept;
 
     Transport& transport_;
     Model& model_;
