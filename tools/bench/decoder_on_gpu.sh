@@ -6,28 +6,8 @@
 set -euo pipefail
 
 programs=${1:-build/cuda-90a/bin}
-failed=0
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
-
-# A test that was skipped has told nothing.
-step() {
-    local limit=$1
-    local name=$2
-    shift 2
-    echo "== $name"
-    local begin=$SECONDS
-    local status=0
-    timeout -k 10 "$limit" "$@" > "$output" 2>&1 || status=$?
-    cat "$output"
-    if [ "$status" -eq 0 ] && grep -q SKIPPED "$output"; then
-        status=skipped
-    fi
-    echo "== $name: $status after $((SECONDS - begin)) s"
-    if [ "$status" != 0 ]; then
-        failed=1
-    fi
-}
+# shellcheck source=tools/bench/gpu_steps.sh
+. "$(dirname -- "$0")/gpu_steps.sh"
 
 tests=("$programs/cuda_kernels_test" --gtest_brief=1)
 examples=$(dirname "$0")/../../examples
@@ -44,8 +24,6 @@ done
 
 # The whole program: the small model that comes along, whose host and GPU write the same in fp32; then random weights of
 # 124M parameters.
-folder=$(mktemp -d)
-trap 'rm -rf "$output" "$folder"' EXIT
 for device in host cuda; do
     step 30 "sluice run, the small model on $device" "$programs/sluice" run "$examples/gpt2.toml" \
         --set run.device="$device" --set generate.log_probability=false --set output.path="$folder/$device.jsonl" --set output.report="$folder/$device.json"
@@ -76,4 +54,4 @@ if command -v compute-sanitizer > /dev/null; then
 else
     echo "== no compute-sanitizer here"
 fi
-exit "$failed"
+finish

@@ -6,28 +6,8 @@
 set -euo pipefail
 
 programs=${1:-build/cuda-90a/bin}
-failed=0
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
-
-# A test that was skipped has told nothing.
-step() {
-    local limit=$1
-    local name=$2
-    shift 2
-    echo "== $name"
-    local begin=$SECONDS
-    local status=0
-    timeout -k 10 "$limit" "$@" > "$output" 2>&1 || status=$?
-    cat "$output"
-    if [ "$status" -eq 0 ] && grep -q SKIPPED "$output"; then
-        status=skipped
-    fi
-    echo "== $name: $status after $((SECONDS - begin)) s"
-    if [ "$status" != 0 ]; then
-        failed=1
-    fi
-}
+# shellcheck source=tools/bench/gpu_steps.sh
+. "$(dirname -- "$0")/gpu_steps.sh"
 
 tests=("$programs/cuda_kernels_test")
 small='GeneratorOnGpu.CountsAsTheHost:GeneratorOnGpu.ComputesOnlyTheItemsThatCount'
@@ -41,8 +21,6 @@ for precision in bf16 fp16 tf32 tf32x3 fp32; do
 done
 
 # The whole program: names of random weights, 1,024 hidden units, to a file; the same of fp32 and certified.
-folder=$(mktemp -d)
-trap 'rm -rf "$output" "$folder"' EXIT
 for job in "bf16 20000000" "certified 4000000" "tf32x3 1000000" "fp32 1000000" "certified 1000000"; do
     read -r precision names <<< "$job"
     printf 'app = "namegen"\ninput.count = %s\n[model]\nrandom = 3\n[generate]\nmax_length = 10\n' "$names" > "$folder/$precision-$names.toml"
@@ -59,4 +37,4 @@ if command -v compute-sanitizer > /dev/null; then
 else
     echo "== no compute-sanitizer here"
 fi
-exit "$failed"
+finish
