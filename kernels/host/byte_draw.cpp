@@ -1,7 +1,6 @@
 #include "kernels/host/byte_draw.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -13,10 +12,7 @@ namespace {
 
 /// Sort key: a total order of scores, NaN included; among equal scores the first ranks higher.
 std::uint64_t rank_of(float score, std::size_t place) {
-    constexpr std::uint32_t sign = 1U << 31U;
-    const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0F : score);
-    const std::uint32_t ordered = (bits & sign) != 0 ? ~bits : bits | sign;
-    return (std::uint64_t{ordered} << 32U) | (gru_symbols - place);
+    return (std::uint64_t{ordered_bits(score)} << 32U) | (gru_symbols - place);
 }
 
 template <class Values>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -39,6 +40,13 @@ private:
     std::uint8_t last_ = 0;   // last byte that may be chosen
     double log_sum_ = 0;      // ln of the sum of e^(score - best score)
 };
+
+/// Numbers in the order of the values, NaN included; both zeros are equal.
+[[nodiscard]] inline std::uint32_t ordered_bits(float value) noexcept {
+    constexpr std::uint32_t sign = 1U << 31U;
+    const auto bits = std::bit_cast<std::uint32_t>(value == 0 ? 0.0F : value);
+    return (bits & sign) != 0 ? ~bits : bits | sign;
+}
 
 /// Index of the largest score, the first among equals; a NaN is never the largest. 0 if no score exceeds minus
 /// infinity.

@@ -1,7 +1,6 @@
 #include "kernels/host/token_draw.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -15,10 +14,7 @@ namespace {
 
 /// Sort key: by score; among equal scores the first ranks higher.
 std::uint64_t token_rank(float score, std::size_t token) {
-    constexpr std::uint32_t sign = 1U << 31U;
-    const auto bits = std::bit_cast<std::uint32_t>(score == 0 ? 0.0F : score);
-    const std::uint32_t ordered = (bits & sign) != 0 ? ~bits : bits | sign;
-    return std::uint64_t{ordered} << 32U | (UINT32_MAX - token);
+    return std::uint64_t{ordered_bits(score)} << 32U | (UINT32_MAX - token);
 }
 
 std::uint32_t token_of(std::uint64_t rank) {
