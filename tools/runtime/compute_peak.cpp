@@ -98,7 +98,7 @@ std::string key_of_gpu_peak(std::string_view kind, Precision precision) {
     return fmt::format("{} | {}", kind, name_of(precision));
 }
 
-void find_peak(Roofline& roofline, const PeakSearch& search) {
+void set_peak(Roofline& roofline, const PeakSearch& search) {
     if (search.file) {
         if (const auto kept = find_peak(*search.file, search.key)) {
             roofline.peak = *kept / search.products;

@@ -32,6 +32,6 @@ struct PeakSearch {
 
 /// Sets `roofline.peak` to the stored or measured peak divided by `products`, or `roofline.note` to why there is none,
 /// such as a failed measurement.
-void find_peak(Roofline& roofline, const PeakSearch& search);
+void set_peak(Roofline& roofline, const PeakSearch& search);
 
 }  // namespace sluice

@@ -141,15 +141,15 @@ Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::c
     const bool host = job.plan.device == DeviceKind::host;
     const ProductWork work = host ? ProductWork{} : job.app->product_work(job.plan.precision);
     Roofline roofline{.flop_per_item = job.flop_per_item, .precision = work.precision, .products = work.products};
-    find_peak(roofline, {.file = cost_cache_file(),
-                         .key = host ? key_of_host_peak(job.plan.instructions)
-                                     : key_of_gpu_peak(cuda_device_kind(device_number), work.precision),
-                         .products = work.products,
-                         .may_measure = wall >= long_run,
-                         .measure = [&] {
-                             return measure_peak(*make_device(job.plan.device, device_number), job.plan.device,
-                                                 work.precision);
-                         }});
+    set_peak(roofline, {.file = cost_cache_file(),
+                        .key = host ? key_of_host_peak(job.plan.instructions)
+                                    : key_of_gpu_peak(cuda_device_kind(device_number), work.precision),
+                        .products = work.products,
+                        .may_measure = wall >= long_run,
+                        .measure = [&] {
+                            return measure_peak(*make_device(job.plan.device, device_number), job.plan.device,
+                                                work.precision);
+                        }});
     return roofline;
 }
 

@@ -29,24 +29,24 @@ TEST(ComputePeak, IsMeasuredOnceAfterALongRun) {
     const TemporaryFolder folder;
     PeakSearch search{.file = folder.path() / "sluice" / "costs.json", .key = "host | a", .measure = never};
     Roofline roofline;
-    find_peak(roofline, search);
+    set_peak(roofline, search);
     EXPECT_EQ(roofline.peak, std::nullopt);
     EXPECT_NE(roofline.note, "");
 
     search.may_measure = true;
     search.measure = [] { return 5e10; };
     roofline = {};
-    find_peak(roofline, search);
+    set_peak(roofline, search);
     EXPECT_EQ(roofline.peak, 5e10);
     EXPECT_EQ(roofline.note, "");
 
     search.measure = never;
     roofline = {};
-    find_peak(roofline, search);
+    set_peak(roofline, search);
     EXPECT_EQ(roofline.peak, 5e10);
 
     search.key = "host | b";
-    EXPECT_THROW(find_peak(roofline, search), ContractViolation);
+    EXPECT_THROW(set_peak(roofline, search), ContractViolation);
 }
 
 TEST(ComputePeak, IsSharedAmongTheProductsOfOne) {
@@ -56,13 +56,13 @@ TEST(ComputePeak, IsSharedAmongTheProductsOfOne) {
             return 6e14;
         }};
     Roofline measured;
-    find_peak(measured, search);
+    set_peak(measured, search);
     Roofline kept;
-    find_peak(kept, search);
+    set_peak(kept, search);
     search.products = 1;
     search.measure = never;
     Roofline of_fp16;
-    find_peak(of_fp16, search);
+    set_peak(of_fp16, search);
 
     EXPECT_EQ(measured.peak, 2e14);
     EXPECT_EQ(kept.peak, 2e14);
@@ -86,10 +86,10 @@ TEST(ComputePeak, SaysWhyItCouldNotBeMeasured) {
     const TemporaryFolder folder;
     Roofline roofline;
 
-    find_peak(roofline,
-              {.file = folder.path() / "costs.json", .key = "a", .may_measure = true, .measure = []() -> double {
-                   throw Error(ExitCode::out_of_memory, {.what = "got no memory"});
-               }});
+    set_peak(roofline,
+             {.file = folder.path() / "costs.json", .key = "a", .may_measure = true, .measure = []() -> double {
+                  throw Error(ExitCode::out_of_memory, {.what = "got no memory"});
+              }});
 
     EXPECT_EQ(roofline.peak, std::nullopt);
     EXPECT_THAT(roofline.note, testing::HasSubstr("got no memory"));
@@ -99,7 +99,7 @@ TEST(ComputePeak, SaysWhyItCouldNotBeMeasured) {
 TEST(ComputePeak, NeedsNoCache) {
     Roofline roofline;
 
-    find_peak(roofline, {.may_measure = true, .measure = [] { return 7e10; }});
+    set_peak(roofline, {.may_measure = true, .measure = [] { return 7e10; }});
 
     EXPECT_EQ(roofline.peak, 7e10);
 }
