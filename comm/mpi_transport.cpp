@@ -16,7 +16,6 @@
 
 #include "comm/mpi_session.hpp"
 #include "core/error.hpp"
-#include "core/machine/cgroup.hpp"
 #include "core/paths.hpp"
 #include "core/split.hpp"
 

@@ -122,6 +122,13 @@ std::string contents_of(const std::filesystem::path& file) {
     return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+std::string first_line(const std::filesystem::path& file) {
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    return line;
+}
+
 std::string make_unique_id() {
     std::array<std::uint64_t, 2> bits{};
     // Up to 256 bytes come whole and uninterrupted once the kernel's pool is ready: getrandom(2).

@@ -41,6 +41,9 @@ void refuse_at_limit(const std::string& where, const char* operation, int error)
 /// All that the file holds; empty where it cannot be read.
 [[nodiscard]] std::string contents_of(const std::filesystem::path& file);
 
+/// Without its end; empty where the file cannot be read.
+[[nodiscard]] std::string first_line(const std::filesystem::path& file);
+
 /// 32 hexadecimal digits that nobody else has, for a name.
 [[nodiscard]] std::string make_unique_id();
 

@@ -16,7 +16,6 @@
 #include "core/commit/json_text.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
-#include "core/machine/cgroup.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
 #include "core/sync/stopped_before.hpp"

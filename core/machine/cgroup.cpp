@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <sstream>
 
 #include "core/paths.hpp"
@@ -58,13 +57,6 @@ std::vector<std::filesystem::path> cgroup_folders(std::string_view membership, s
 
 std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller) {
     return cgroup_folders(contents_of("/proc/self/cgroup"), controller);
-}
-
-std::string first_line(const std::filesystem::path& file) {
-    std::ifstream stream(file);
-    std::string line;
-    std::getline(stream, line);
-    return line;
 }
 
 std::uint32_t cpus_of_quota(std::string_view text) {

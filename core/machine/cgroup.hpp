@@ -19,9 +19,6 @@ namespace sluice {
 /// The same of this process.
 [[nodiscard]] std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller);
 
-/// The first line of a file of the kernel's; empty when it is not there.
-[[nodiscard]] std::string first_line(const std::filesystem::path& file);
-
 /// CPUs that a quota is worth, rounded up: `text` is the content of cgroup v2's cpu.max ("200000 100000") or, of v1,
 /// quota and period in one line. 0: no limit.
 [[nodiscard]] std::uint32_t cpus_of_quota(std::string_view text);

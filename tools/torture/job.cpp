@@ -193,11 +193,6 @@ Damage inspect(const Job& job, const std::filesystem::path& output, const std::v
     return damage;
 }
 
-std::string contents_of(const std::filesystem::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 void remove_output(const std::filesystem::path& output) {
     std::filesystem::remove(output);
     std::filesystem::remove_all(output.native() + ".sluice");

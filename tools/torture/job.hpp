@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/paths.hpp"
 #include "tools/torture/attempt.hpp"
 
 namespace sluice::torture {
@@ -64,8 +65,6 @@ struct Damage {
 /// whole, and the manifest has to be correct.
 [[nodiscard]] Damage inspect(const Job& job, const std::filesystem::path& output,
                              const std::vector<std::string>& references);
-
-[[nodiscard]] std::string contents_of(const std::filesystem::path& file);
 
 /// Removes an output with its run's folder.
 void remove_output(const std::filesystem::path& output);
