@@ -25,7 +25,7 @@ public:
 
     [[nodiscard]] const ChunkGrid& grid() const noexcept { return grid_; }
 
-    /// Of all chunks, and of those before grid().begin().
+    /// Number of parts of all chunks, and of those before grid().begin().
     [[nodiscard]] std::uint64_t parts() const;
     [[nodiscard]] std::uint64_t parts_done() const;
 
@@ -41,9 +41,9 @@ private:
     std::uint32_t parts_per_chunk_;
 };
 
-/// Items of a part, so that all `readers` are at work on a chunk at once: none waits for a chunk that another one reads
-/// alone. A multiple of `granularity`, below which a read costs more than its items; at most the whole chunk. All three
-/// are at least 1.
+/// Items per part, so that all `readers` work on the same chunk and none waits for one that another reads alone. A
+/// multiple of `granularity`, below which a read costs more than its items; at most the whole chunk. All arguments are
+/// at least 1.
 [[nodiscard]] std::uint32_t choose_part_items(std::uint32_t chunk_items, std::uint32_t readers,
                                               std::uint32_t granularity);
 

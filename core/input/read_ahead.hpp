@@ -21,38 +21,37 @@ namespace sluice {
 
 struct ReadAheadOptions {
     std::uint32_t input_bytes = 0;     ///< Of one item.
-    std::uint32_t staged = 8;          ///< Chunks in memory at most.
+    std::uint32_t staged = 8;          ///< Most chunks in memory.
     std::uint32_t readers = 1;         ///< Threads.
-    bool on_demand = false;            ///< A chunk is read once take() has asked for it, in place of ahead.
-    Activities* activities = nullptr;  ///< Where they say what they are at; outlives the object.
+    bool on_demand = false;            ///< A chunk is read only once take() has asked for it.
+    Activities* activities = nullptr;  ///< Where readers report what they are doing; outlives the object.
 };
 
-/// Reader threads that keep the next chunks of an input in memory, ahead of whoever hands them out. They share the work
-/// of a chunk, so that the oldest one is there as soon as it can be. One thread takes and releases chunks; that takes
-/// no lock and allocates nothing.
+/// Reader threads that keep the next chunks of an input in memory. All work on parts of the oldest unread chunk, so
+/// that it is ready as soon as possible. A single thread takes and releases chunks, without locks or allocation.
 class ReadAhead {
 public:
-    /// From grid.begin() on. `source` and `bell` outlive it; `bell` is rung at each chunk that becomes ready and at a
+    /// Starts at grid.begin(). `source` and `bell` outlive it; `bell` is rung when a chunk becomes ready and on
     /// failure.
     ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell);
     ~ReadAhead();
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
-    /// The items of a chunk that was not released yet, or nothing if they are not there yet. Throws StageError (read)
-    /// of the first chunk that cannot be read, once all readers have ended because of it.
+    /// Items of chunk `id`, which is not released yet; nullopt: not read yet. After a failure, throws the StageError
+    /// (read) of the first chunk that cannot be read, once all readers have ended.
     [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id);
 
-    /// The chunk's items are not needed any more.
+    /// The items of chunk `id` are no longer needed.
     void release(std::uint64_t id);
 
-    /// One activity a reader. Only after the input was read to its end, or the destructor's threads have ended.
+    /// One trace per reader. Call after the input was read to its end, or readers have ended because of a failure.
     [[nodiscard]] std::vector<ThreadTrace> take_traces();
 
-    /// One a reader, in the same order; after take_traces().
+    /// One per reader, in the same order; call after take_traces().
     [[nodiscard]] std::vector<ThreadUsage> take_usage() { return std::move(usage_); }
 
-    /// The same of what they have read so far; from any thread.
+    /// The traces so far; from any thread.
     [[nodiscard]] std::vector<ThreadTrace> traces_so_far() const { return traces_; }
 
 private:
@@ -81,13 +80,13 @@ private:
     Doorbell released_;
     std::vector<Bin> bins_;
     std::vector<ThreadTrace> traces_;
-    std::vector<ThreadUsage> usage_;  // each its reader's own until that ends
+    std::vector<ThreadUsage> usage_;  // each written by its reader until that ends
     Activities own_activities_;
-    std::atomic<std::uint64_t> next_;    // part that nobody reads yet
+    std::atomic<std::uint64_t> next_;    // next part that no reader has taken
     std::atomic<std::uint64_t> wanted_;  // chunks before this one may be read
     std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};       // all readers have ended: no earlier part can fail any more
-    std::atomic<std::uint32_t> reading_;    // readers that have not
+    std::atomic<std::uint32_t> reading_;    // readers that have not ended
     std::atomic<std::uint64_t> first_bad_;  // the lowest part that failed so far; nobody begins a later one
     std::mutex failure_mutex_;              // readers only, on their way out
     std::exception_ptr failure_;

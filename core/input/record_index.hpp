@@ -10,9 +10,9 @@
 
 namespace sluice {
 
-/// Where the records of a text stand: their number, and a place to begin at every 64 records, or nearer where these are
-/// more than 32 KiB. Takes 24 bytes a place: less than 0.4 MB per million records of up to 512 bytes each, and at most
-/// 0.2 % of a text of longer ones.
+/// Positions of a text's records: their number, and a checkpoint at every 64 records, or more often if these exceed
+/// 32 KiB. Takes 24 bytes per checkpoint: less than 0.4 MB per million records of up to 512 bytes, and at most 0.2 % of
+/// a text of longer ones.
 class RecordIndex {
 public:
     struct Checkpoint {
@@ -22,7 +22,7 @@ public:
         friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
     };
 
-    /// Ascending, the first at record 0; `end` is behind the last record and has their number.
+    /// `checkpoints` ascend and begin with record 0; `end` lies behind the last record, its `record` is their number.
     RecordIndex(std::vector<Checkpoint> checkpoints, const Checkpoint& end);
 
     [[nodiscard]] std::uint64_t count() const noexcept { return checkpoints_.back().record; }
@@ -32,17 +32,16 @@ public:
         return checkpoints_.back().offset - checkpoints_.front().offset;
     }
 
-    /// A power of two: places to begin are rarely farther apart.
+    /// A power of two: checkpoints are rarely farther apart.
     [[nodiscard]] std::uint32_t granularity() const noexcept;
 
-    /// The nearest place to begin that is not behind `record`, by the number of its record; count() if `record` is
-    /// that.
+    /// Record of the last checkpoint at or before `record`; count() if `record` is count().
     [[nodiscard]] std::uint64_t place_before(std::uint64_t record) const;
 
-    /// The nearest one behind `record`, which is below count().
+    /// Record of the first checkpoint behind `record`, which is below count(); count() if there is none.
     [[nodiscard]] std::uint64_t place_behind(std::uint64_t record) const;
 
-    /// The shortest range between places to begin that has records [first, first + count), count >= 1; it begins with
+    /// The shortest range between checkpoints that holds records [first, first + count), count >= 1; it begins with
     /// record `range.item`.
     [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint64_t count) const;
 
@@ -56,16 +55,16 @@ private:
 
 struct IndexOptions {
     std::uint32_t threads = 0;                         ///< 0: choose_index_threads().
-    std::size_t block_bytes = std::size_t{256} << 10;  ///< That a thread reads at once: they stay in its cache.
+    std::size_t block_bytes = std::size_t{256} << 10;  ///< Read by a thread at once: small enough for its cache.
     BlockScanner scanner = block_scanner();
 };
 
-/// Threads that share the indexing of so many bytes, of which one alone would not be worth it for less than a few MiB.
+/// Number of threads for indexing `bytes`: starting one pays only for a few MiB each.
 [[nodiscard]] std::uint32_t choose_index_threads(std::uint32_t cores, std::uint64_t bytes);
 
-/// Finds the records of `range`, which begins with one. `columns` of each record of comma-separated values; 0: a record
-/// is a line. Several threads scan blocks of the file, and whatever they are at, it is the first mistake that is told:
-/// the same as RecordReader finds. Throws Error (bad_data, io_error).
+/// Finds the records of `range`, which begins with a record. `columns`: of each record of comma-separated values; 0: a
+/// record is a line. Several threads scan blocks of the file; the mistake that is reported is always the first one, as
+/// by RecordReader. Throws Error (bad_data, io_error).
 [[nodiscard]] RecordIndex index_records(const InputFile& file, const RecordRange& range, std::size_t columns,
                                         const IndexOptions& options = {});
 

@@ -18,13 +18,13 @@
 
 namespace sluice {
 
-/// A record of that length with the CRLF behind it: the most that a reader ever holds.
+/// The longest record with its CRLF: the most that a reader ever holds.
 inline constexpr std::size_t longest_window = longest_record + 2;
 
-/// Large enough that a pread costs little beside its copy, small enough to stay in the second-level cache.
+/// Large enough to amortise a pread, small enough for the second-level cache.
 inline constexpr std::size_t reading_window = std::size_t{256} << 10;
 
-/// Throws Error about record `record` of `file`, which begins at `line` and of which `items_each` items are made.
+/// Throws Error about record `record` of `file`, which begins at `line` and yields `items_each` items.
 [[noreturn]] inline void reject_record(const InputFile& file, std::uint64_t record, std::uint64_t items_each,
                                        std::uint64_t line, const RecordProblem& problem) {
     file.check_unchanged();  // the better explanation, if it holds
@@ -35,14 +35,14 @@ inline constexpr std::size_t reading_window = std::size_t{256} << 10;
                  problem.hint});
 }
 
-/// Walks through the records of a range in order, a window at a time. `Framing` finds where they end:
+/// Reads the records of a range in order, a window at a time. `Framing` finds where they end:
 ///     std::optional<Frame> find(std::string_view window, bool last)
-/// `window` begins at the record; nothing means that a longer window with the same beginning must follow, which it
-/// never asks for when `last`. Throws RecordProblem.
+/// `window` begins with the record; nullopt asks for a longer window with the same start, and is never returned if
+/// `last`. Throws RecordProblem.
 template <class Framing>
 class RecordReader {
 public:
-    /// Keeps `file`, which must outlive the reader.
+    /// `file` outlives the reader.
     RecordReader(const InputFile& file, const RecordRange& range, Framing framing)
         : file_(file),
           framing_(std::move(framing)),
@@ -54,7 +54,7 @@ public:
           capacity_(static_cast<std::size_t>(std::min<std::uint64_t>(reading_window, range.end - range.begin))),
           buffer_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
 
-    /// The next record, or nothing at the end of the range. Throws Error.
+    /// The next record; nullopt at the end of the range. Throws Error.
     std::optional<Record> next() {
         current_line_ = line_;
         while (true) {
@@ -79,7 +79,7 @@ public:
     [[nodiscard]] std::uint64_t offset() const noexcept { return loaded_ - (filled_ - begin_); }
     [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
 
-    /// Throws Error about the record that next() gave last.
+    /// Throws Error about the record last returned by next().
     [[noreturn]] void reject_last(const RecordProblem& problem) const { reject(item_ - 1, problem); }
 
 private:

@@ -13,25 +13,26 @@
 
 namespace sluice {
 
-inline constexpr std::uint64_t checkpoint_records = 64;  ///< From one place to begin to the next, at most,
-inline constexpr std::uint64_t checkpoint_bytes = std::uint64_t{32} << 10;  ///< unless they are longer than this.
+inline constexpr std::uint64_t checkpoint_records = 64;  ///< Most records between checkpoints, and
+inline constexpr std::uint64_t checkpoint_bytes = std::uint64_t{32}
+                                                  << 10;  ///< most bytes, unless a single record is longer.
 
-/// Puts blocks of a text together that were scanned apart.
+/// Combines the scans of a text's blocks into an index.
 class RecordStitcher {
 public:
-    /// Of `columns` each, 0: a record is a line. Keeps `file`.
+    /// `columns` per record; 0: a record is a line. `file` outlives it.
     RecordStitcher(const InputFile& file, const RecordRange& range, std::size_t columns);
 
-    /// The next block, in the order of the file. False: there is a mistake in it, or it makes a record too long.
+    /// Adds the next block, in file order. Returns false if it is malformed or makes a record too long.
     [[nodiscard]] bool add(const BlockScan& scan, std::uint64_t block_begin, std::uint64_t block_end);
 
-    /// Behind the last block. False: the file's end is a mistake.
+    /// Call after the last block. Returns false if the end of the file is malformed.
     [[nodiscard]] bool finish();
 
-    /// Nothing is wrong before it.
+    /// The rest of the range, from the first record that is not complete; everything before it is well-formed.
     [[nodiscard]] RecordRange from_open_record() const;
 
-    /// After finish().
+    /// Call after finish().
     [[nodiscard]] RecordIndex index() && { return {std::move(checkpoints_), begin_}; }
 
 private:

@@ -13,23 +13,23 @@ namespace sluice {
 /// One field of a record; `raw` is what stands between its commas, or between its quotes.
 struct CsvField {
     std::string_view raw;
-    bool has_quotes = false;  ///< `raw` holds doubled quotes, each of which means one.
+    bool has_quotes = false;  ///< `raw` holds doubled quotes, each standing for one.
 };
 
 /// Splits a record that CsvFraming has accepted.
 void split_csv(std::string_view record, std::vector<CsvField>& fields);
 
-/// Appends what the field means. A backslash is a character like any other: public datasets that write "\n" for a line
+/// Appends the field's value. A backslash is a character like any other: public datasets that write "\n" for a line
 /// feed keep it, because the same two characters also begin words there ("\next").
 void append_csv(const CsvField& field, std::string& to);
 
-/// The columns that make an item, counted from 0, in the order that was asked for. Pure.
+/// The columns of an item, from 0, in the requested order.
 class CsvColumns {
 public:
     CsvColumns() = default;
 
     /// `wanted` empty: all `columns`. `header` holds the names, or is empty when the file has none. Throws
-    /// RecordProblem when a column does not exist or a name stands for two.
+    /// RecordProblem when a column does not exist or a name is ambiguous.
     CsvColumns(std::span<const ColumnRef> wanted, std::size_t columns, std::span<const std::string> header);
 
     /// The text of an item: the chosen fields, joined by one space. `fields` and `joined` are work space; the result

@@ -23,17 +23,17 @@ struct RecordStretch {
     std::vector<Place> records;
 };
 
-/// Stretches that several reads have a part of, so that each is read from the file once: the one who comes first brings
-/// it, and it stays until all its items were taken. Thread-safe. What is taken twice, or never, leaves when more than
-/// 8 MiB are there.
+/// Cache of stretches that several reads share, so that each is read from the file once: the first to need it loads it,
+/// and it stays until all its items were taken. Thread-safe. Above 8 MiB the oldest are evicted, since some items may
+/// be taken twice or never.
 class StretchCache {
 public:
-    /// The stretch `key`, which has `items`, for somebody who takes `taken` of them; `load` brings it, unless it is
-    /// there, and may throw.
+    /// The stretch `key` of `items` items, `taken` of which the caller takes. Calls `load`, which may throw, if it is
+    /// not cached.
     [[nodiscard]] std::shared_ptr<const RecordStretch> take(std::uint64_t key, std::uint64_t items, std::uint64_t taken,
                                                             FunctionRef<RecordStretch()> load);
 
-    /// Of the stretches that are kept.
+    /// Bytes of all cached stretches.
     [[nodiscard]] std::size_t bytes() const;
 
 private:

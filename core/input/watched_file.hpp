@@ -13,14 +13,14 @@
 
 namespace sluice {
 
-/// What an open file held when it was opened, and what has become of it and of its path since. Thread-safe.
+/// An open file, and whether its content, or that of its path, has changed since. Thread-safe.
 ///
-/// Content is told by the size and by a checksum of a sample: all of a file of up to 256 KiB, else 64 blocks of 4 KiB,
-/// the first, the last and others evenly between. So a copy at any place and of any time is the same content.
+/// Content is identified by the size and a checksum of a sample: the whole file up to 256 KiB, else 64 blocks of 4 KiB,
+/// the first, the last and others evenly between. A copy, wherever and however old, has the same content.
 class WatchedFile {
 public:
-    /// `file` is open for reading and was found at `path`. Waits until the file system's clock has left the tick of the
-    /// last change, so that the next one shows, where the sample is not the whole file. Throws Error: io_error.
+    /// `file` is open for reading and was found at `path`. If the sample is not the whole file, waits until the file
+    /// system's clock has passed the last change, so that a further one shows in the times. Throws Error (io_error).
     WatchedFile(Descriptor file, std::filesystem::path path);
 
     [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(opened_.st_size); }
@@ -30,16 +30,16 @@ public:
         return file_.read_at(offset, to);
     }
 
-    /// "1234 bytes, XXH3 0123456789abcdef0123456789abcdef", or "…, XXH3 of 64 blocks …": the same for the same content.
+    /// "1234 bytes, XXH3 0123456789abcdef0123456789abcdef", or "…, XXH3 of 64 blocks …": equal for equal content.
     [[nodiscard]] const std::string& stamp() const noexcept { return stamp_; }
 
-    /// What has been done to the file: "truncated while running (got 5 bytes, expected 14 …)"; empty: nothing. It looks
-    /// at size and times; if only the status has changed, as by a link, a rename or a forged time, at the sample
-    /// too. Throws Error: io_error.
+    /// How the file has changed: "truncated while running (got 5 bytes, expected 14 …)"; empty: not at all. Compares
+    /// size and times and, if only the status has changed, as by a link, a rename or a forged time, the sample. Throws
+    /// Error (io_error).
     [[nodiscard]] std::string change() const;
 
-    /// The same by its sample in any case; or that its path leads to a file of other content. A copy of the same
-    /// content there, or nothing at all, is no change.
+    /// The same, always comparing the sample; also if its path now leads to a file of other content. A file of the same
+    /// content there, or none, is no change.
     [[nodiscard]] std::string change_of_content() const;
 
 private:

@@ -8,17 +8,17 @@
 
 namespace sluice {
 
-/// Ties the calling thread, and those that it starts from now on, to `cpus`, which is not empty; then looks where it
-/// is. nullopt: there. Otherwise what is wrong (W-HWL-077): the thread runs, perhaps elsewhere.
+/// Binds the calling thread, and threads that it starts from now on, to `cpus` (not empty), and reads the binding back.
+/// nullopt: it is bound. Otherwise the reason (W-HWL-077), and the thread may run elsewhere.
 [[nodiscard]] std::optional<ErrorText> bind(Machine& machine, const CpuSet& cpus);
 
-/// Frees the calling thread, and those that it starts from now on, of the launcher's mask. What the kernel gives then
-/// is the machine's mask and all that is allowed: hwloc does not see every cgroup. nullopt: done; otherwise why not
-/// (W-HWL-077), and the mask stays.
+/// Removes the launcher's mask from the calling thread and threads that it starts from now on. The CPUs that the kernel
+/// then grants become the machine's `mask` and `allowed`, because hwloc does not see every cgroup. nullopt: removed;
+/// otherwise the reason (W-HWL-077), and the mask stays.
 [[nodiscard]] std::optional<ErrorText> leave_mask(Machine& machine);
 
-/// While it lives, the calling thread is tied to `cpus`: threads are born where they belong, and so is their memory.
-/// Afterwards it is tied to what it had before.
+/// While it lives, the calling thread is bound to `cpus`, so that threads it starts run there and allocate near memory.
+/// The destructor restores the previous binding.
 class BoundWhile {
 public:
     BoundWhile(Machine& machine, const CpuSet& cpus);
@@ -26,7 +26,7 @@ public:
     BoundWhile(const BoundWhile&) = delete;
     BoundWhile& operator=(const BoundWhile&) = delete;
 
-    /// What bind() has found.
+    /// Result of bind().
     [[nodiscard]] const std::optional<ErrorText>& finding() const noexcept { return finding_; }
 
 private:

@@ -10,49 +10,48 @@
 
 namespace sluice {
 
-/// The folders whose limits of `controller` ("cpu", "memory") hold for a process whose /proc/self/cgroup is
-/// `membership`: its own group's and those of the groups around it, of version 2 and of version 1. In a container they
-/// may not all be there.
+/// Folders of the cgroups whose limits of `controller` ("cpu", "memory") apply to a process whose /proc/self/cgroup
+/// holds `membership`: its own group and its ancestors, of cgroup v2 and v1. In a container some may not exist.
 [[nodiscard]] std::vector<std::filesystem::path> cgroup_folders(std::string_view membership,
                                                                 std::string_view controller);
 
-/// The same of this process.
+/// The same for this process.
 [[nodiscard]] std::vector<std::filesystem::path> own_cgroup_folders(std::string_view controller);
 
-/// CPUs that a quota is worth, rounded up: `text` is the content of cgroup v2's cpu.max ("200000 100000") or, of v1,
-/// quota and period in one line. 0: no limit.
+/// A CPU quota in CPUs, rounded up. `text` holds cgroup v2's cpu.max ("200000 100000"), or v1's quota and period in one
+/// line. 0: no limit.
 [[nodiscard]] std::uint32_t cpus_of_quota(std::string_view text);
 
 struct CpuQuota {
-    std::uint32_t cpus = 0;   ///< That it is worth; 0: no limit.
-    std::uint64_t group = 0;  ///< The same in all processes of the node that have it together.
+    std::uint32_t cpus = 0;   ///< Rounded up; 0: no limit.
+    std::uint64_t group = 0;  ///< Equal in all processes of the node that share this quota.
 };
 
-/// The smallest CPU quota of this process's own cgroup and of those around it.
+/// The smallest CPU quota among this process's cgroup and its ancestors.
 [[nodiscard]] CpuQuota read_cpu_quota();
 [[nodiscard]] inline std::uint32_t read_quota_cpus() {
     return read_cpu_quota().cpus;
 }
 
-/// What a CPU quota took from a cgroup: its cpu.stat (Linux, Documentation/scheduler/sched-bwc).
+/// How often and for how long a CPU quota stopped a cgroup, by its cpu.stat (Linux, Documentation/scheduler/sched-bwc).
 struct CpuThrottling {
-    std::uint64_t periods = 0;         ///< Of the quota, in which something ran.
-    std::uint64_t throttled = 0;       ///< Of those in which the quota was used up,
-    std::chrono::nanoseconds time{0};  ///< and how long its CPUs stood still for it, summed over CPUs.
+    std::uint64_t periods = 0;         ///< Quota periods in which something ran.
+    std::uint64_t throttled = 0;       ///< Of these, periods in which the quota was used up.
+    std::chrono::nanoseconds time{0};  ///< Time without a CPU because of it, summed over CPUs.
     friend bool operator==(const CpuThrottling&, const CpuThrottling&) = default;
 };
 
-/// Of a file cpu.stat, of version 2 or 1. nullopt: it holds no such counts.
+/// Parses cpu.stat of cgroup v2 or v1. nullopt: it has no such counts.
 [[nodiscard]] std::optional<CpuThrottling> throttling_in(std::string_view cpu_stat);
 
-/// Counts from its construction on.
+/// Measures throttling since its construction.
 class ThrottleMeter {
 public:
-    /// Of the groups of these folders.
+    /// `folders`: of the cgroups to watch.
     explicit ThrottleMeter(const std::vector<std::filesystem::path>& folders);
 
-    /// Of the group that took most from it: a group's count leaves out what those around it took. nullopt: there is no
-    /// quota, or no file that counts.
+    /// Throttling by the group that cost most time: a group's counts exclude those of its ancestors. nullopt: no quota,
+    /// or no counts.
     [[nodiscard]] std::optional<CpuThrottling> read() const;
 
 private:
@@ -65,15 +64,15 @@ private:
 
 inline constexpr std::uint64_t no_memory_limit = UINT64_MAX;
 
-/// What a cgroup's file says, memory.max of version 2 or memory.limit_in_bytes of version 1, in bytes; no_memory_limit
-/// for "max" and for a file that is not there.
+/// Memory limit in bytes, from the content of cgroup v2's memory.max or v1's memory.limit_in_bytes; no_memory_limit for
+/// "max" and for a missing file.
 [[nodiscard]] std::uint64_t memory_of_cgroup(std::string_view text);
 
-/// MemAvailable of /proc/meminfo, in bytes; no_memory_limit when `text` does not hold it.
+/// MemAvailable in bytes, from the content of /proc/meminfo; no_memory_limit if `text` lacks it.
 [[nodiscard]] std::uint64_t memory_of_meminfo(std::string_view text);
 
-/// Bytes of memory that this process may use: the least that its cgroups allow and that the node has to give now. Other
-/// processes of the node, other ranks too, take from the same.
+/// Bytes of memory that this process may use: the smallest of its cgroups' limits and the node's available memory. Not
+/// its own: other ranks and processes of the node draw on the same memory.
 [[nodiscard]] std::uint64_t read_memory_limit();
 
 }  // namespace sluice

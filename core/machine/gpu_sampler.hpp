@@ -12,24 +12,24 @@
 namespace sluice {
 
 struct GpuSampling {
-    std::vector<std::string> gpus{};  ///< UUIDs, or addresses. None: there is no thread.
+    std::vector<std::string> gpus{};  ///< UUIDs, or addresses. Empty: nothing is sampled.
     std::chrono::nanoseconds period = std::chrono::seconds(1);
     std::string library = "libnvidia-ml.so.1";
 };
 
-/// UUIDs, or addresses, of the GPUs that rank `me` of a node looks at: those it drives, but for those that a rank
-/// before it drives too. Pure.
+/// UUIDs, or addresses, of the GPUs that rank `me` of a node samples: those that it drives and no lower rank does.
+/// Pure.
 [[nodiscard]] std::vector<std::string> gpus_to_sample(const RankLayout& layout, const Placement& placement,
                                                       std::size_t me);
 
-/// Looks at GPUs once a period, on a thread of its own that sleeps meanwhile, from its construction to finish().
+/// Samples GPUs once per period, on a thread of its own, from its construction to finish().
 class GpuSampler {
 public:
     explicit GpuSampler(GpuSampling sampling);
     GpuSampler(const GpuSampler&) = delete;
     GpuSampler& operator=(const GpuSampler&) = delete;
 
-    /// Ends the thread, which looks at each GPU once more. To be called once.
+    /// Takes a last sample of each GPU and ends the thread. Call once.
     [[nodiscard]] GpuUses finish();
 
 private:

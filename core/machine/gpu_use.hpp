@@ -18,7 +18,7 @@ namespace sluice {
 struct GpuLimit {
     std::uint64_t bit;
     std::string_view name;
-    std::string_view meaning;  ///< "was … in 40 % of the samples"; empty: nothing that holds work up.
+    std::string_view meaning;  ///< Completes "was … in 40 % of the samples"; empty: does not slow work down.
 };
 inline constexpr std::array<GpuLimit, 9> gpu_limits{{{0x1, "idle", ""},
                                                      {0x2, "application_clocks", "held at clocks that somebody set"},
@@ -38,32 +38,32 @@ struct GpuClock {
     friend bool operator==(const GpuClock&, const GpuClock&) = default;
 };
 
-/// What a GPU did while it was looked at. Nothing is 0 because it is not known.
+/// Use of a GPU while it was sampled. Unknown values are nullopt or empty, never 0.
 struct GpuUse {
     std::string gpu{};  ///< Its UUID, else its address.
     std::uint64_t samples = 0;
-    std::chrono::nanoseconds time{0};  ///< From the first look to the last.
+    std::chrono::nanoseconds time{0};  ///< From the first sample to the last.
     std::optional<GpuClock> clock_mhz{};
     std::optional<double> watts{};       ///< Mean.
-    std::optional<double> joules{};      ///< In that time.
-    bool joules_are_counted = false;     ///< By the GPU; otherwise they are the samples' power over the time.
-    std::vector<double> limit_shares{};  ///< Of the samples, by gpu_limits' order; empty: not known.
+    std::optional<double> joules{};      ///< During `time`.
+    bool joules_are_counted = false;     ///< Counted by the GPU; otherwise integrated from the samples' power.
+    std::vector<double> limit_shares{};  ///< Shares of the samples, in the order of gpu_limits; empty: unknown.
     friend bool operator==(const GpuUse&, const GpuUse&) = default;
 };
 
-/// What a rank's GPUs did; `note` says why something is not known, empty: all is.
+/// Use of a rank's GPUs; `note` says why something is unknown; empty: nothing is.
 struct GpuUses {
     std::vector<GpuUse> gpus{};
     std::string note{};
     friend bool operator==(const GpuUses&, const GpuUses&) = default;
 };
 
-/// Puts samples of one GPU together.
+/// Combines samples of one GPU.
 class GpuUseBuilder {
 public:
     explicit GpuUseBuilder(std::string gpu) { use_.gpu = std::move(gpu); }
 
-    /// The first look, or the last: its energy only, since the GPU may be idle.
+    /// The first or last sample, of which only the energy counts, since the GPU may be idle.
     void mark(const GpuReading& reading, Instant at);
     void add(const GpuReading& reading, Instant at);
 

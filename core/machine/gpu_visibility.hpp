@@ -11,51 +11,49 @@
 
 namespace sluice {
 
-/// A GPU, or an instance of one (MIG), as a process sees it.
+/// A GPU, or a MIG instance of one, as a process sees it.
 struct VisibleGpu {
-    std::string id{};   ///< The same in every process of the node: the UUID where it is known, else the address.
-    std::string pci{};  ///< Empty: it is not known where it is.
+    std::string id{};   ///< Equal in every process of the node: the UUID if known, else the address.
+    std::string pci{};  ///< Empty: unknown.
     friend bool operator==(const VisibleGpu&, const VisibleGpu&) = default;
 };
 
-/// "MIG-…" is an instance's id.
+/// Whether it is a MIG instance: their ids begin with "MIG-".
 [[nodiscard]] inline bool is_instance(const VisibleGpu& gpu) {
     return gpu.id.starts_with("MIG-");
 }
 
-/// Those that CUDA itself shows to this process.
+/// The GPUs that CUDA shows to this process.
 [[nodiscard]] std::vector<VisibleGpu> visible_gpus(std::span<const CudaGpu> gpus);
 
 struct VisibleGpus {
     std::vector<VisibleGpu> gpus{};    ///< In CUDA's order.
-    std::vector<std::string> notes{};  ///< What is odd about the variable's value; escaped.
+    std::vector<std::string> notes{};  ///< Problems with the variable's value; escaped.
 };
 
-/// What CUDA would show to a process with this CUDA_VISIBLE_DEVICES; nullopt: not set, which is not the same as empty.
-/// CUDA Programming Guide, "CUDA Environment Variables": not set is all, empty is none; indexes, UUIDs or their unique
-/// beginnings, and MIG names; the first entry that names nothing ends the list.
+/// The GPUs that CUDA would show to a process with this CUDA_VISIBLE_DEVICES: all if unset (nullopt), none if empty,
+/// else those named by index, UUID or a unique prefix of one, or MIG name, up to the first entry that names nothing
+/// (CUDA Programming Guide, "CUDA Environment Variables").
 [[nodiscard]] VisibleGpus visible_gpus(const Topology& topology,
                                        const std::optional<std::string>& cuda_visible_devices);
 
-/// The machine's GPUs that this process may open, in the order of their addresses, as NVIDIA's kernel module describes
-/// them in `proc`/gpus: CUDA is not asked, and so does not start yet. nullopt: CUDA has to be asked, because there is
-/// no such description, a GPU has instances (MIG), or the GPUs are of several models, which CUDA puts in an order of
-/// its own.
+/// The GPUs that this process may open, by address, as NVIDIA's kernel module lists them in `proc`/gpus, without
+/// starting CUDA. nullopt: only CUDA can tell, because there is no such list, a GPU has MIG instances, or the GPUs are
+/// of several models, which CUDA orders by itself.
 [[nodiscard]] std::optional<std::vector<CudaGpu>> read_driver_gpus(
     const std::filesystem::path& proc = "/proc/driver/nvidia", const std::filesystem::path& dev = "/dev");
 
-/// Of the GPUs that a process may open, `all` of one model in the order of their addresses, those that CUDA shows with
-/// this CUDA_VISIBLE_DEVICES, in its order. nullopt: CUDA has to be asked, because the variable names instances, or
-/// something that is not there.
+/// Those of `all`, GPUs of one model by address, that CUDA shows with this CUDA_VISIBLE_DEVICES, in CUDA's order.
+/// nullopt: only CUDA can tell, because the variable names MIG instances, or a GPU that does not exist.
 [[nodiscard]] std::optional<std::vector<CudaGpu>> seen_by_cuda(std::span<const CudaGpu> all,
                                                                const std::optional<std::string>& cuda_visible_devices);
 
-/// The CUDA_VISIBLE_DEVICES that shows a process the GPUs of those UUIDs only, in that order; nullopt: it is to stay as
-/// it is, because these are all that the process sees.
+/// The value of CUDA_VISIBLE_DEVICES that shows a process only the GPUs `uuids`, in that order; nullopt: leave it
+/// unchanged, because the process sees no others.
 [[nodiscard]] std::optional<std::string> variable_for(std::span<const std::string> uuids,
                                                       std::span<const CudaGpu> seen);
 
-/// Where in `shown` the GPUs of those UUIDs are; nullopt: one of them is not there.
+/// Indexes of the GPUs `uuids` in `shown`; nullopt: one is missing.
 [[nodiscard]] std::optional<std::vector<std::uint32_t>> numbers_of(std::span<const std::string> uuids,
                                                                    std::span<const CudaGpu> shown);
 

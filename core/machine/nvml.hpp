@@ -7,17 +7,17 @@
 
 namespace sluice {
 
-/// What one look at a GPU tells; nullopt: it does not say.
+/// One sample of a GPU; nullopt: it does not tell.
 struct GpuReading {
-    std::optional<double> clock_mhz{};      ///< Of its multiprocessors, now.
-    std::optional<double> watts{};          ///< Now, or of about the last second.
+    std::optional<double> clock_mhz{};      ///< Of its multiprocessors, at present.
+    std::optional<double> watts{};          ///< At present, or averaged over about a second.
     std::optional<double> joules{};         ///< Since the driver was loaded.
-    std::optional<std::uint64_t> limits{};  ///< What its clocks are held down by: bits of gpu_limits.
+    std::optional<std::uint64_t> limits{};  ///< Reasons for reduced clocks: bits of gpu_limits.
     friend bool operator==(const GpuReading&, const GpuReading&) = default;
 };
 
-/// NVIDIA's management library (NVML), looked for at run time: neither the toolkit nor a GPU is needed to build. One
-/// thread uses it at a time.
+/// NVIDIA's management library (NVML), loaded at run time: building needs neither the toolkit nor a GPU. Used by one
+/// thread at a time.
 class Nvml {
 public:
     /// Loads and starts `library`.
@@ -26,13 +26,13 @@ public:
     Nvml(const Nvml&) = delete;
     Nvml& operator=(const Nvml&) = delete;
 
-    /// Why it cannot be used, or why the last GPU was not found; escaped. Empty: it can, and was.
+    /// Why it cannot be used, or why the last find() failed; escaped. Empty: no problem.
     [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
-    /// A GPU in the library, for as long as this lives.
+    /// The library's handle of a GPU; valid while this object lives.
     using Gpu = void*;
 
-    /// By "GPU-…", its UUID, which CUDA_VISIBLE_DEVICES does not change, else by its address. Null: problem() says why.
+    /// Finds a GPU by its UUID ("GPU-…") or address, regardless of CUDA_VISIBLE_DEVICES. Null: see problem().
     [[nodiscard]] Gpu find(const std::string& uuid_or_address);
 
     [[nodiscard]] GpuReading read(Gpu gpu) const;

@@ -12,74 +12,74 @@
 
 namespace sluice {
 
-/// A rank as its node's other ranks know it.
+/// A rank, as known to the other ranks of its node.
 struct NodeRank {
-    CpuSet mask{};                   ///< What it may use.
-    std::uint32_t quota_cpus = 0;    ///< What its cgroup's CPU quota is worth; 0: no limit.
-    std::uint64_t quota_group = 0;   ///< The same for ranks of one cgroup, who have that quota together.
-    std::vector<VisibleGpu> gpus{};  ///< That it sees; none when the job computes on the host.
+    CpuSet mask{};                   ///< CPUs that it may use.
+    std::uint32_t quota_cpus = 0;    ///< CpuQuota::cpus of its cgroup; 0: no limit.
+    std::uint64_t quota_group = 0;   ///< Equal for ranks of one cgroup, which share that quota.
+    std::vector<VisibleGpu> gpus{};  ///< Visible to it; empty if the job computes on the host.
 };
 
-/// The ranks that share a node, and what they are to do.
+/// The ranks of a node, and their tasks.
 struct RankLayout {
     DeviceKind device = DeviceKind::host;    ///< Not automatic.
     std::vector<NodeRank> ranks{};           ///< In the order of their numbers on the node.
-    std::optional<std::uint32_t> devices{};  ///< Each drives; nullopt: its share.
-    std::optional<std::size_t> reader{};     ///< Which of them reads the input and writes the output, if one does.
+    std::optional<std::uint32_t> devices{};  ///< Driven by each rank; nullopt: its share.
+    std::optional<std::size_t> reader{};     ///< The rank that reads the input and writes the output, if on this node.
 };
 
 struct DevicePlace {
-    std::uint32_t number = 0;                    ///< Of the GPU in the rank's own list; host devices count from 0.
-    CpuSet cpus{};                               ///< Its driver's; a host device's streams run there, too.
-    std::optional<std::uint32_t> memory_node{};  ///< Where its pinned buffers lie, when that is one NUMA node.
-    bool is_near = true;                         ///< The driver runs on CPUs that the GPU is attached to.
-    std::uint32_t ranks = 1;                     ///< That drive it.
+    std::uint32_t number = 0;                    ///< Index of the GPU in the rank's list; of a host device, from 0.
+    CpuSet cpus{};                               ///< Of its driver, and of a host device's streams.
+    std::optional<std::uint32_t> memory_node{};  ///< NUMA node of its pinned buffers, if it is a single one.
+    bool is_near = true;                         ///< Its driver runs on CPUs that the GPU is attached to.
+    std::uint32_t ranks = 1;                     ///< Ranks that drive it.
 };
 
 struct RankPlace {
-    CpuSet cpus{};              ///< All that its threads use.
-    std::uint32_t cores = 1;    ///< That it can keep busy.
-    bool has_own_cores = true;  ///< No other rank of the job has them.
+    CpuSet cpus{};              ///< Of all its threads.
+    std::uint32_t cores = 1;    ///< Cores that it can keep busy.
+    bool has_own_cores = true;  ///< No other rank of the job uses its cores.
     std::vector<DevicePlace> devices{};
     CpuSet comm{};
-    CpuSet readers{};                  ///< And the writer's.
-    std::uint32_t reader_threads = 0;  ///< That room is planned for; 0: this rank does not read.
-    std::optional<std::size_t> nic{};  ///< The nearest one, as an index of Topology::nics.
+    CpuSet readers{};                  ///< Also of the writer.
+    std::uint32_t reader_threads = 0;  ///< Planned for; 0: this rank does not read.
+    std::optional<std::size_t> nic{};  ///< The nearest one, an index into Topology::nics.
 };
 
 struct Placement {
     std::vector<RankPlace> ranks{};
-    std::vector<std::string> notes{};  ///< What is not as it should be, each with what to do about it; escaped.
+    std::vector<std::string> notes{};  ///< Problems, each with a remedy; escaped.
 };
 
-/// Which GPUs, cores and NIC each rank of a node has, and each of its threads. Pure: every rank computes the same.
-/// - GPUs as share_gpus, cores as share_cores; home of a rank are the CPUs that its GPUs are attached to, or its mask.
-/// - Drivers, comm thread and readers get equal runs of the rank's cores; with fewer cores than threads, of its
-///   hardware threads, one of each core first; with fewer of those, they share all.
-/// - Host devices get equal runs of the rank's cores; its comm thread and readers, which mostly sleep, any of them.
+/// GPUs, cores and NIC of each rank of a node, and CPUs of each of its threads. Pure: every rank computes the same.
+/// - GPUs by share_gpus(), cores by share_cores(); a rank's homes are the CPUs that its GPUs are attached to, or its
+/// mask.
+/// - With GPUs, drivers, comm thread and readers get equal runs of the rank's cores, as by share_threads().
+/// - Host devices get equal runs of the rank's cores; comm thread and readers, which mostly sleep, share all of them.
 /// Throws Error (configuration) when `devices` is more GPUs than a rank sees.
 [[nodiscard]] Placement place(const Topology& topology, const RankLayout& layout);
 
-/// `ranks` ranks that all may use topology.mask and all see `gpus`; nullopt: one a GPU, or one where there is none.
-/// They compute on GPUs if they see any. The first one reads.
+/// `ranks` equal ranks, which may use topology.mask and see `gpus`; nullopt: one per GPU, or one if there is none. They
+/// compute on GPUs if they see any. The first one reads.
 [[nodiscard]] RankLayout equal_ranks(const Topology& topology, const std::vector<VisibleGpu>& gpus,
                                      std::optional<std::uint32_t> ranks);
 
 /// The masks that Slurm gives `ranks` tasks of `cpus` CPUs each with --cpu-bind=cores and --distribution=block:block:
-/// runs of whole cores of topology.mask, neighbours together. Empty when there are too few.
+/// runs of neighbouring whole cores of topology.mask. Empty if there are too few.
 [[nodiscard]] std::vector<CpuSet> block_masks(const Topology& topology, std::size_t ranks, std::uint32_t cpus);
 
-/// Reader threads that room is planned for beside `cores` usable cores: one on every second core, at most 8.
+/// Reader threads planned for on `cores` usable cores: one per two cores, at most 8.
 [[nodiscard]] std::uint32_t planned_readers(std::uint32_t cores);
 
-/// Ranks whose CPU time one cgroup's quota limits together.
+/// Ranks that share the CPU quota of one cgroup.
 struct QuotaGroup {
-    std::uint32_t quota_cpus = 0;      ///< All of them together.
+    std::uint32_t quota_cpus = 0;      ///< For all of them together.
     std::vector<std::size_t> ranks{};  ///< Ascending.
-    CpuSet cpus{};                     ///< Of all their masks.
+    CpuSet cpus{};                     ///< Union of their masks.
 };
 
-/// The one of rank `me`; nullopt: no quota, or one that is worth all the cores of its ranks.
+/// The group of rank `me`; nullopt: no quota, or one that allows all cores of its ranks.
 [[nodiscard]] std::optional<QuotaGroup> quota_group_of(const Topology& topology, const RankLayout& layout,
                                                        std::size_t me);
 

@@ -20,9 +20,9 @@ struct Package {
 
 struct NumaNode {
     std::uint32_t number = 0;
-    std::uint64_t bytes = 0;  ///< Of memory; 0: not known.
-    CpuSet cpus{};            ///< For which it is local.
-    std::string gpu{};        ///< The GPU's address when this is a GPU's own memory.
+    std::uint64_t bytes = 0;  ///< Its memory; 0: unknown.
+    CpuSet cpus{};            ///< CPUs that it is local to.
+    std::string gpu{};        ///< Address of the GPU whose own memory this is; empty: none.
 };
 
 struct Core {
@@ -32,9 +32,9 @@ struct Core {
 
 struct Gpu {
     std::string pci{};   ///< As normal_pci() writes it.
-    std::string uuid{};  ///< "GPU-8-4-4-4-12"; empty: not known.
+    std::string uuid{};  ///< "GPU-8-4-4-4-12"; empty: unknown.
     std::string name{};  ///< "NVIDIA H200"; may be empty.
-    CpuSet near{};       ///< The CPUs that it is attached to; all of the machine's when nothing is nearer.
+    CpuSet near{};       ///< CPUs that it is attached to; all of the machine's if none is nearer.
 };
 
 struct Nic {
@@ -52,9 +52,9 @@ struct Topology {
     std::vector<Gpu> gpus{};    ///< In the order of their addresses, which is CUDA_DEVICE_ORDER=PCI_BUS_ID.
     std::vector<Nic> nics{};
     CpuSet cpus{};                 ///< Online.
-    CpuSet allowed{};              ///< Of those, what the cgroup allows.
-    CpuSet mask{};                 ///< Of those, what this process may use: the launcher's binding.
-    std::string why_unbindable{};  ///< Why no thread can be tied to these CPUs; empty: nothing known against it.
+    CpuSet allowed{};              ///< Of these, those that the cgroup allows.
+    CpuSet mask{};                 ///< Of these, those that this process may use: the launcher's binding.
+    std::string why_unbindable{};  ///< Why no thread can be bound to these CPUs; empty: nothing speaks against it.
 };
 
 /// "0000:17:00.0" from what CUDA and hwloc write ("0000:17:00.0", "00000000:17:00.0", in capitals, without a domain);
@@ -67,24 +67,24 @@ struct Topology {
 /// The index of the GPU at `pci`, if there is one.
 [[nodiscard]] std::optional<std::size_t> find_gpu(const Topology& topology, std::string_view pci);
 
-/// The NUMA node whose memory a thread on `cpus` gets when it touches a page first, if it is one.
+/// The NUMA node of pages first touched by a thread on `cpus`, if it is a single one.
 [[nodiscard]] std::optional<std::uint32_t> memory_node_of(const Topology& topology, const CpuSet& cpus);
 
 /// Physical cores with a CPU in `cpus`.
 [[nodiscard]] std::uint32_t cores_in(const Topology& topology, const CpuSet& cpus);
 
-/// Those that a process of this mask can keep busy when its cgroup's quota is worth `quota_cpus`; 0: no limit.
+/// Cores that a process with this mask and CPU quota can keep busy. `quota_cpus` 0: no limit.
 [[nodiscard]] std::uint32_t usable_cores(const Topology& topology, const CpuSet& mask, std::uint32_t quota_cpus);
 
-/// What CUDA knows of the GPUs that this process sees: UUIDs, names, the CPUs next to them where the GPU says so
-/// itself, and GPUs that the topology lacks. Of an instance (MIG) it is the whole GPU that counts here.
+/// Adds what CUDA knows of the GPUs that this process sees: UUIDs, names, the CPUs near them if the GPU tells, and GPUs
+/// that the topology lacks. A MIG instance counts as its whole GPU.
 void add_cuda_gpus(Topology& topology, std::span<const CudaGpu> gpus);
 
-/// A machine of which only its CPUs are known: each counts as a core, all memory is one node.
+/// A machine of which only the CPUs are known: each is a core, and all memory is one NUMA node.
 [[nodiscard]] Topology flat_topology(const CpuSet& cpus);
 
-/// The topology that all ranks of a node place by, which has to be the same: `own`, or the flat one of all their
-/// `masks` where hwloc failed one of them. `own.mask` stays.
+/// The topology by which all ranks of a node compute the same placement: `own`, or a flat one of all their `masks` if
+/// hwloc failed on any of them. `own.mask` is kept.
 [[nodiscard]] Topology common_topology(Topology own, std::span<const CpuSet> masks, bool hwloc_failed);
 
 }  // namespace sluice
