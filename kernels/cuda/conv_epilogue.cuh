@@ -47,8 +47,6 @@ public:
         }
     }
 
-    __device__ __forceinline__ void prefetch() const {}
-
     __device__ __forceinline__ void store(gemm::Sums<C>& sums) const {
         if constexpr (C::pooled) {
             take_largest(sums);

@@ -50,7 +50,7 @@ struct Config {
     static constexpr std::uint32_t most_columns = 1024;  // room for their bias
     static constexpr std::uint32_t barriers_at = bias_at + most_columns * sizeof(float);
     static constexpr std::uint32_t barriers = 2 * (consumers * weight_stages + input_stages) + 1;
-    static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8 + gemm::pattern_bytes;
+    static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8;
 };
 
 /// Addresses in shared memory.

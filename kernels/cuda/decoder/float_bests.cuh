@@ -33,8 +33,6 @@ public:
         gemm::begin_at_zero<C>(sums);
     }
 
-    __device__ __forceinline__ void prefetch() const {}
-
     __device__ __forceinline__ void store(const gemm::Sums<C>& sums) const {
 #pragma unroll
         for (std::uint32_t block = 0; block < C::blocks; ++block) {

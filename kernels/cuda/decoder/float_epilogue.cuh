@@ -57,8 +57,6 @@ public:
         }
     }
 
-    __device__ __forceinline__ void prefetch() const {}
-
     __device__ __forceinline__ void store(const gemm::Sums<C>& sums) const {
         const std::uint32_t rows = *arguments_.active;
 #pragma unroll

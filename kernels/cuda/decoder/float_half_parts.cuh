@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
     multiply_half_parts(const __grid_constant__ gemm::Arguments arguments,
                         const __grid_constant__ gemm::StepOperands operands,
                         const __grid_constant__ FloatProductArguments floats) {
-    extern __shared__ std::uint8_t shared[];
-    const gemm::Layout<C> layout(gemm::begin_of(shared));
+    extern __shared__ __align__(gemm::pattern_bytes) std::uint8_t shared[];
+    const gemm::Layout<C> layout(ptx::shared_address(shared));
     gemm::begin_block<C>(arguments.chained, [&] { gemm::StepLoader<C>::prepare(operands, layout); });
     gemm::take_roles<C>([&] { produce_parts<C>(arguments, operands, layout); },
                         [&](std::uint32_t consumer) {

@@ -26,27 +26,32 @@ public:
         for (std::uint32_t warp = 0; warp < C::warps; ++warp) {
             ptx::barrier_init(layout.residual(warp), 1);
         }
-        for (std::uint32_t set = 0; set < scale_sets; ++set) {
-            ptx::barrier_init(layout.full_scales(set), scale_threads);
-            ptx::barrier_init(layout.free_scales(set), C::tile_consumers * warps_a_warpgroup);
+        for (std::uint32_t set = 0; set < C::term_sets; ++set) {
+            ptx::barrier_init(layout.full_terms(set), term_threads);
+            ptx::barrier_init(layout.free_terms(set), C::tile_consumers * warps_a_warpgroup);
         }
     }
 
-    /// Scales by sums, which all tiles in a row of tiles need, by the warps that copy nothing.
+    /// The scales of a tile's rows and the bias of its columns, by the warps that copy nothing.
     __device__ __forceinline__ static void produce(const Arguments& arguments, const Layout<C>& layout) {
-        constexpr std::uint32_t first = C::threads - scale_threads;
-        if (threadIdx.x < first || arguments.norm.sums == nullptr) {
+        constexpr std::uint32_t first = C::threads - term_threads;
+        if (threadIdx.x < first) {
             return;
         }
         std::uint32_t number = 0;
         for (Tiles<C> tiles(arguments); tiles.any(); tiles.next(), ++number) {
-            const std::uint32_t set = number % scale_sets;
-            ptx::wait(layout.free_scales(set), (number / scale_sets % 2) ^ 1);
-            for (std::uint32_t r = threadIdx.x - first; r < C::rows; r += scale_threads) {
+            const std::uint32_t set = number % C::term_sets;
+            ptx::wait(layout.free_terms(set), (number / C::term_sets % 2) ^ 1);
+            for (std::uint32_t c = threadIdx.x - first; c < C::columns; c += term_threads) {
+                const std::uint32_t column = static_cast<std::uint32_t>(tiles.column()) + c;
+                const bool any = arguments.bias != nullptr && column < arguments.columns;
+                ptx::store_shared(layout.bias(set) + c * 4, any ? arguments.bias[column] : 0.0F);
+            }
+            for (std::uint32_t r = threadIdx.x - first; r < C::rows; r += term_threads) {
                 const std::uint32_t row = min(static_cast<std::uint32_t>(tiles.row()) + r, arguments.rows - 1);
                 ptx::store_shared(layout.scales(set) + r * 4, scale_of(arguments, row));
             }
-            ptx::arrive(layout.full_scales(set));
+            ptx::arrive(layout.full_terms(set));
         }
     }
 
@@ -72,10 +77,9 @@ public:
         begin_at_zero<C>(sums);
     }
 
-    /// Requests the first bias.
-    __device__ __forceinline__ void prefetch() { bias_ = bias_of(0); }
-
     __device__ __forceinline__ void store(const Sums<C>& sums) {
+        const std::uint32_t set = number_ % C::term_sets;
+        ptx::wait(layout_.full_terms(set), number_ / C::term_sets % 2);
 #pragma unroll
         for (std::uint32_t box = 0; box < tile_boxes; ++box) {
             const std::uint32_t block = box / C::chunks;
@@ -91,11 +95,13 @@ public:
                 parity_ ^= 1;
             }
             if (chunk == 0) {
-                load_scales(block);
+                load_scales(set, block);
             }
-            const float2 bias = bias_;
-            bias_ = bias_of((chunk + 1) % C::chunks);  // in flight while this box is computed
-            store_box(sums[block], bias, box % C::boxes, block, chunk);
+            store_box(sums[block], set, box % C::boxes, block, chunk);
+        }
+        __syncwarp();
+        if (lane_ == 0) {
+            ptx::arrive(layout_.free_terms(set));
         }
         number_ += C::turns;
     }
@@ -105,8 +111,8 @@ public:
     }  // the stores read this block's shared memory
 
 private:
-    static constexpr std::uint32_t scale_threads = warpgroup_threads - 32;  // of the copying warpgroup
-    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;      // per warp
+    static constexpr std::uint32_t term_threads = warpgroup_threads - 32;  // of the copying warpgroup
+    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;     // per warp
 
     /// Requests the residual of the boxes from `first` on, once the previous ones have left.
     __device__ __forceinline__ void request(std::uint32_t first) const {
@@ -123,14 +129,14 @@ private:
         }
     }
 
-    __device__ __forceinline__ void store_box(const float (&sums)[C::columns / 2], const float2& bias,
-                                              std::uint32_t box, std::uint32_t block, std::uint32_t chunk) const {
+    __device__ __forceinline__ void store_box(const float (&sums)[C::columns / 2], std::uint32_t set, std::uint32_t box,
+                                              std::uint32_t block, std::uint32_t chunk) const {
         float values[box_columns / 2];
 #pragma unroll
         for (std::uint32_t i = 0; i < box_columns / 2; ++i) {
             values[i] = sums[chunk * (box_columns / 2) + i];
         }
-        scale_and_add(values, bias);
+        scale_and_add(values, layout_.bias(set) + chunk * box_columns * 4);
         activate(values, arguments_.activation);
         fill(layout_.box(warp_, box), values);
         if (arguments_.out_sums != nullptr) {
@@ -144,42 +150,24 @@ private:
         }
     }
 
-    /// The bias of this lane's two columns in the chunk.
-    __device__ __forceinline__ float2 bias_of(std::uint32_t chunk) const {
-        const std::uint32_t column = static_cast<std::uint32_t>(column_of(chunk)) + 2 * lane_;
-        return arguments_.bias != nullptr && column < arguments_.columns ? ptx::load_global_8(arguments_.bias + column)
-                                                                         : float2{0, 0};
-    }
-
     [[nodiscard]] __device__ __forceinline__ std::uint32_t lane_row(std::uint32_t block, std::uint32_t half) const {
         return static_cast<std::uint32_t>(row_of(block)) + lane_ / 4 + 8 * half;
     }
 
     /// Loads the scales of the lane's two rows in a block.
-    __device__ __forceinline__ void load_scales(std::uint32_t block) {
-        const bool normalises = arguments_.norm.sums != nullptr;
-        const std::uint32_t set = number_ % scale_sets;
-        if (normalises && block == 0) {
-            ptx::wait(layout_.full_scales(set), number_ / scale_sets % 2);
-        }
+    __device__ __forceinline__ void load_scales(std::uint32_t set, std::uint32_t block) {
 #pragma unroll
         for (std::uint32_t half = 0; half < 2; ++half) {
-            const std::uint32_t row = min(lane_row(block, half), arguments_.rows - 1);
             const std::uint32_t of_tile = first_row_ + block * product_rows + lane_ / 4 + 8 * half;
-            scales_[half] = normalises                         ? ptx::load_shared_4(layout_.scales(set) + of_tile * 4)
-                            : arguments_.row_scales == nullptr ? 1
-                                                               : arguments_.row_scales[row];
-        }
-        if (normalises && block + 1 == C::blocks) {
-            __syncwarp();
-            if (lane_ == 0) {
-                ptx::arrive(layout_.free_scales(set));
-            }
+            scales_[half] = ptx::load_shared_4(layout_.scales(set) + of_tile * 4);
         }
     }
 
     [[nodiscard]] __device__ __forceinline__ static float scale_of(const Arguments& arguments, std::uint32_t row) {
         static_assert(step_depth == summed_values);
+        if (arguments.norm.sums == nullptr) {
+            return arguments.row_scales == nullptr ? 1.0F : arguments.row_scales[row];
+        }
         const RowSums* const of_row = arguments.norm.sums + std::size_t{row} * arguments.steps;
         RowSums all{};
 #pragma unroll 4
@@ -224,15 +212,15 @@ private:
         }
     }
 
-    __device__ __forceinline__ void scale_and_add(float (&values)[box_columns / 2], const float2& bias_of_lane) const {
+    /// `bias`: address of the box's first column's.
+    __device__ __forceinline__ void scale_and_add(float (&values)[box_columns / 2], std::uint32_t bias) const {
 #pragma unroll
         for (std::uint32_t j = 0; j < box_columns / 8; ++j) {
-            const std::uint32_t owner = 4 * j + lane_ % 4;
-            const float2 bias{__shfl_sync(~0U, bias_of_lane.x, owner), __shfl_sync(~0U, bias_of_lane.y, owner)};
+            const float2 two = ptx::load_shared_8(bias + (8 * j + lane_ % 4 * 2) * 4);
 #pragma unroll
             for (std::uint32_t i = 0; i < 2; ++i) {
-                values[4 * j + 2 * i] = fmaf(values[4 * j + 2 * i], scales_[i], bias.x);
-                values[4 * j + 2 * i + 1] = fmaf(values[4 * j + 2 * i + 1], scales_[i], bias.y);
+                values[4 * j + 2 * i] = fmaf(values[4 * j + 2 * i], scales_[i], two.x);
+                values[4 * j + 2 * i + 1] = fmaf(values[4 * j + 2 * i + 1], scales_[i], two.y);
             }
         }
     }
@@ -277,8 +265,7 @@ private:
     int column_ = 0;
     std::uint32_t parity_ = 0;
     std::uint32_t number_;  // of the tile, among the block's
-    float2 bias_{0, 0};
-    float scales_[2];  // of the lane's rows
+    float scales_[2];       // of the lane's rows
 };
 
 }  // namespace sluice::gemm

@@ -66,7 +66,6 @@ __device__ __forceinline__ void consume_fp8(const Arguments& arguments, const St
                 all[0][i] += sums[i];
             }
         }
-        epilogue.prefetch();
         scale_columns<C>(all[0], target.column_scales, arguments.columns, column);
         epilogue.store(all);
         if (tiles.last()) {
@@ -82,14 +81,18 @@ template <class C>
 __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
     multiply_fp8(const __grid_constant__ Arguments arguments, const __grid_constant__ StepOperands operands,
                  const __grid_constant__ Fp8Target target) {
-    extern __shared__ std::uint8_t shared[];
-    const Layout<C> layout(begin_of(shared));
+    extern __shared__ __align__(pattern_bytes) std::uint8_t shared[];
+    const Layout<C> layout(ptx::shared_address(shared));
     begin_block<C>(arguments.chained, [&] {
         StepLoader<C>::prepare(operands, layout);
         BoxEpilogue<__nv_bfloat16, C>::prepare(target.boxes, layout);
     });
-    take_roles<C>([&] { StepLoader<C>::produce(arguments, operands, layout); },
-                  [&](std::uint32_t consumer) { consume_fp8<C>(arguments, operands, target, layout, consumer); });
+    take_roles<C>(
+        [&] {
+            StepLoader<C>::produce(arguments, operands, layout);
+            BoxEpilogue<__nv_bfloat16, C>::produce(arguments, layout);
+        },
+        [&](std::uint32_t consumer) { consume_fp8<C>(arguments, operands, target, layout, consumer); });
 }
 
 }  // namespace sluice::gemm

@@ -28,15 +28,9 @@
 ///   produce()               if it has one: what it needs for each of the block's tiles; the copying warpgroup
 /// and those of an object that each consumer has
 ///   begin()                 sets the initial sums of a tile
-///   prefetch()              while the last products run
 ///   store()                 takes all sums of a tile
 ///   finish()                after the last one
 namespace sluice::gemm {
-
-/// Address in a block's shared memory at which the layout begins.
-__device__ __forceinline__ std::uint32_t begin_of(const std::uint8_t* shared) {
-    return (ptx::shared_address(shared) + pattern_bytes - 1) / pattern_bytes * pattern_bytes;
-}
 
 /// Begins a block: one thread calls `prepare` to initialise barriers; waits for the previous kernel, unless the loader
 /// does.
@@ -107,7 +101,6 @@ __device__ __forceinline__ void consume(const Arguments& arguments, Loader& load
         loader.begin();
         multiply_steps<Type, C>(sums, loader, arguments.steps);
         loader.last_begun();
-        epilogue.prefetch();
         wgmma::wait<0>();
         loader.end();
         epilogue.store(sums);
@@ -124,8 +117,8 @@ template <class Type, class C, class Loader, class Epilogue>
 __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
     multiply(const __grid_constant__ Arguments arguments, const __grid_constant__ typename Loader::Operands operands,
              const __grid_constant__ typename Epilogue::Target target) {
-    extern __shared__ std::uint8_t shared[];
-    const typename Loader::Layout layout(begin_of(shared));
+    extern __shared__ __align__(pattern_bytes) std::uint8_t shared[];
+    const typename Loader::Layout layout(ptx::shared_address(shared));
     begin_block<C, Loader::waits>(arguments.chained, [&] {
         Loader::prepare(operands, layout);
         Epilogue::prepare(target, layout);

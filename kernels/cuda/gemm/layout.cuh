@@ -15,14 +15,12 @@ constexpr std::uint32_t warps_a_warpgroup = 4;
 constexpr std::uint32_t box_rows = 16;     // of a warp in a product: what it stores at a time
 constexpr std::uint32_t box_columns = 64;  // a row of the swizzle's pattern
 constexpr std::uint32_t box_bytes = box_rows * step_bytes;
-constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; stages are aligned to it
+constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; shared memory and stages are aligned to it
 
 // 64 Ki registers per multiprocessor: those that the copying warpgroup does not need go to two others, in multiples of
 // eight per thread.
 constexpr int producer_registers = 24;
 constexpr int consumer_registers = 240;
-
-constexpr std::uint32_t scale_sets = 2;  // of a tile's rows, for this tile and the next one
 
 /// A variant of the kernel: each of `consumers` warpgroups multiplies `blocks` times 64 rows by all columns; they share
 /// a ring of `stages`, and each of their warps has `boxes` for outgoing results. All work on one tile, or, in
@@ -44,6 +42,7 @@ struct Config {
 
     static constexpr std::uint32_t turns = ping_pong ? consumers : 1;  // of consumers that take tiles by turns
     static constexpr std::uint32_t tile_consumers = consumers / turns;
+    static constexpr std::uint32_t term_sets = turns;  // of a tile's rows and columns: one per tile in work
     static constexpr std::uint32_t rows = tile_consumers * blocks * product_rows;
     static constexpr std::uint32_t cluster = cluster_rows * cluster_columns;
     static constexpr std::uint32_t threads = (consumers + 1) * warpgroup_threads;
@@ -59,9 +58,10 @@ struct Config {
     static constexpr std::uint32_t b_at = a_at + stages * a_bytes;
     static constexpr std::uint32_t boxes_at = b_at + stages * b_bytes;
     static constexpr std::uint32_t scales_at = boxes_at + warps * boxes * box_bytes;
-    static constexpr std::uint32_t barriers_at = scales_at + scale_sets * rows * sizeof(float);
-    static constexpr std::uint32_t barriers = 2 * stages + warps + (ping_pong ? consumers : 0) + 2 * scale_sets;
-    static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8 + pattern_bytes;
+    static constexpr std::uint32_t bias_at = scales_at + term_sets * rows * sizeof(float);
+    static constexpr std::uint32_t barriers_at = bias_at + term_sets * columns * sizeof(float);
+    static constexpr std::uint32_t barriers = 2 * stages + warps + (ping_pong ? consumers : 0) + 2 * term_sets;
+    static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8;
 
     static constexpr bool moves_registers = consumers > 1;
 
@@ -133,11 +133,15 @@ public:
     __device__ __forceinline__ std::uint32_t scales(std::uint32_t set) const {
         return base_ + C::scales_at + set * C::rows * static_cast<std::uint32_t>(sizeof(float));
     }
-    __device__ __forceinline__ std::uint32_t full_scales(std::uint32_t set) const {
-        return barrier(C::barriers - 2 * scale_sets + set);
+    /// Of a tile's columns.
+    __device__ __forceinline__ std::uint32_t bias(std::uint32_t set) const {
+        return base_ + C::bias_at + set * C::columns * static_cast<std::uint32_t>(sizeof(float));
     }
-    __device__ __forceinline__ std::uint32_t free_scales(std::uint32_t set) const {
-        return barrier(C::barriers - scale_sets + set);
+    __device__ __forceinline__ std::uint32_t full_terms(std::uint32_t set) const {
+        return barrier(C::barriers - 2 * C::term_sets + set);
+    }
+    __device__ __forceinline__ std::uint32_t free_terms(std::uint32_t set) const {
+        return barrier(C::barriers - C::term_sets + set);
     }
     /// Ping-pong: the barrier that lets a consumer multiply.
     __device__ __forceinline__ std::uint32_t turn(std::uint32_t consumer) const {

@@ -220,8 +220,8 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
 template <class Numbers, StepPart part, class C = ConfigOf<part>>
 __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1, 1)
     take_step(const __grid_constant__ TensorMaps maps, const __grid_constant__ TensorArguments arguments) {
-    extern __shared__ std::uint8_t step_memory[];
-    const gemm::Layout<C> layout(gemm::begin_of(step_memory));
+    extern __shared__ __align__(gemm::pattern_bytes) std::uint8_t step_memory[];
+    const gemm::Layout<C> layout(ptx::shared_address(step_memory));
     if (threadIdx.x == C::consumers * gemm::warpgroup_threads) {
         for (std::uint32_t segment = 0; segment < arguments.segments; ++segment) {
             ptx::prefetch_map(&maps.states[segment]);
