@@ -35,7 +35,7 @@ struct RungResult {
     std::uint32_t n = 0;
     std::uint32_t k = 0;
     std::string skipped{};  ///< Why it was not run; the members below are meaningless then.
-    double error = 0;  ///< ‖out − plain‖ / ‖plain‖, plain sums in fp64; NaN if an element was not written.
+    double error = 0;       ///< relative_error() beside plain sums in fp64; NaN if an element was not written.
     Rate rate{};
     Rate peer{};         ///< The library's rate in the same windows; 0 if it has no such product.
     std::string path{};  ///< How the rung computes this size, if it has several ways.
@@ -44,6 +44,10 @@ struct RungResult {
 
     [[nodiscard]] bool right() const noexcept;
 };
+
+/// ‖out − plain‖ / ‖plain‖ over `elements`, from the sums of squares. Operands are drawn so that an element's standard
+/// deviation is 1; ‖plain‖ counts as no less than that gives, since few sums may by chance all be near zero.
+[[nodiscard]] double relative_error(double off_squares, double plain_squares, double elements);
 
 struct LadderResult {
     std::string device{};

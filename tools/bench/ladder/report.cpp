@@ -44,6 +44,10 @@ nlohmann::json json_of(const Rate& rate) {
 
 }  // namespace
 
+double relative_error(double off_squares, double plain_squares, double elements) {
+    return std::sqrt(off_squares / std::max(plain_squares, elements));
+}
+
 bool RungResult::right() const noexcept {
     constexpr double of_fp32 = 1e-4;  // sums of some ten thousand products in 24 bits
     constexpr double of_bf16 = 4e-3;  // 8 bits: at most 2^-9 per value

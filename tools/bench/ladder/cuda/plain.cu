@@ -8,6 +8,7 @@
 
 #include "core/device/cuda_error.hpp"
 #include "kernels/cuda/device_memory.hpp"
+#include "tools/bench/ladder/ladder.hpp"
 
 namespace sluice::ladder {
 namespace {
@@ -107,7 +108,8 @@ double error_of(const Size& size, const Operands& operands) {
     check_launch("count_unwritten");
     Squares found{};
     check_cuda(cudaMemcpy(&found, squares.as(), sizeof found, cudaMemcpyDeviceToHost), "cudaMemcpy");
-    return found.unwritten > 0 ? std::numeric_limits<double>::quiet_NaN() : std::sqrt(found.off / found.plain);
+    return found.unwritten > 0 ? std::numeric_limits<double>::quiet_NaN()
+                               : relative_error(found.off, found.plain, static_cast<double>(rows) * size.n);
 }
 
 }  // namespace

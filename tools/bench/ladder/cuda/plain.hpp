@@ -4,8 +4,8 @@
 
 namespace sluice::ladder {
 
-/// ‖out − plain‖ / ‖plain‖ with plain sums in fp64, over all rows of a small product, else over 64 rows from first to
-/// last; NaN if any element of `out` is, as unwritten memory is. Synchronises with the device.
+/// relative_error() beside plain sums in fp64, over all rows of a small product, else over 64 rows from first to last;
+/// NaN if any element of `out` is, as unwritten memory is. Synchronises with the device.
 [[nodiscard]] double error_beside_plain(const Size& size, Precision precision, const Operands& operands);
 
 /// Fills memory with normally distributed values, different for each seed. Synchronises with the device.

@@ -52,7 +52,8 @@ double error_beside_plain(const host::Matrices& x) {
         }
     }
     const bool written = std::none_of(x.out, x.out + x.m * x.n, [](float value) { return std::isnan(value); });
-    return written ? std::sqrt(off / norm) : std::numeric_limits<double>::quiet_NaN();
+    const double elements = static_cast<double>(rows) * static_cast<double>(x.n);
+    return written ? relative_error(off, norm, elements) : std::numeric_limits<double>::quiet_NaN();
 }
 
 double seconds_per_call(void (*multiply)(const host::Matrices&), const host::Matrices& x, double seconds) {
