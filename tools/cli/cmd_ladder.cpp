@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
@@ -66,6 +67,22 @@ double seconds_of(const ParsedArguments& parsed) {
     return *seconds;
 }
 
+/// Says what makes the matrices smaller where memory is too small for them.
+ladder::LadderResult climb_on(bool gpu, const ladder::LadderOptions& options, const ladder::Report& report) {
+    ErrorText text{.id = "E-MEM-068", .where = "sluice ladder", .what = "out of memory"};
+    try {
+        return gpu ? ladder::climb_cuda(options, report) : ladder::climb_host(options, report);
+    } catch (const Error& error) {
+        if (error.code() != ExitCode::out_of_memory) {
+            throw;
+        }
+        text = error.text();
+    } catch (const std::bad_alloc&) {
+    }
+    text.hint = "choose a smaller --m, --n or --k";
+    throw Error(ExitCode::out_of_memory, text);
+}
+
 int climb(const ParsedArguments& parsed) {
     std::string why_host;
     const bool on_gpu = !parsed.has("host") && ladder::has_cuda_ladder(why_host);
@@ -94,8 +111,7 @@ int climb(const ParsedArguments& parsed) {
             print(ladder::table_line(rung));
         }
     };
-    const ladder::LadderResult result =
-        on_gpu ? ladder::climb_cuda(options, report) : ladder::climb_host(options, report);
+    const ladder::LadderResult result = climb_on(on_gpu, options, report);
     print(as_json ? ladder::json_of(result) : as_picture ? ladder::bars(result) : ladder::table_foot(result));
     const bool right = std::ranges::all_of(
         result.rungs, [](const ladder::RungResult& rung) { return !rung.skipped.empty() || rung.right(); });
@@ -115,7 +131,8 @@ const Command ladder_command{
         "rate, the multiprocessors' clock and the board's energy. docs/ladder.md explains the rungs.",
     .exit_codes =
         "  0   all rungs are right       70  a rung's result is wrong\n"
-        "  64  wrong command line        69  no code for this GPU",
+        "  64  wrong command line        71  out of memory\n"
+        "  69  no code for this GPU",
     .example = "  sluice ladder --rungs 0,12-18 --m 8192 --n 8192 --k 8192 --svg > bars.svg",
     .json = true,
     .own_options = ladder_options,

@@ -101,6 +101,17 @@ TEST_F(Surroundings, WithoutThreadsSayWhatToRaise) {
                 HasSubstr("error[E-MEM-108]: the system starts no more threads\n  hint: raise `ulimit -u`"));
 }
 
+TEST_F(Surroundings, WithTooLittleMemoryForTheLaddersMatricesSayWhatMakesThemSmaller) {
+    constexpr const char* two_gibibytes = "--as=2147483648";
+
+    const ProcessResult result = run({"/usr/bin/prlimit", two_gibibytes},
+                                     {"ladder", "--host", "--m", "65536", "--n", "65536", "--k", "1", "--json"});
+
+    EXPECT_EQ(result.exit_code, 71);
+    EXPECT_EQ(result.err,
+              "sluice: error[E-MEM-068]: sluice ladder: out of memory\n  hint: choose a smaller --m, --n or --k\n");
+}
+
 TEST_F(Surroundings, WithTooFewOpenFilesSayWhatToRaise) {
     constexpr int not_even_its_libraries = 127;
     int refused = 0;
