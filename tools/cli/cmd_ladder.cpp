@@ -19,9 +19,10 @@ constexpr std::uint32_t most_side = 1U << 20U;
 constexpr double most_seconds = 60;
 
 void ladder_options(Options& options) {
-    options.add_options()                                                                                            //
-        ("rungs", po::value<std::string>()->value_name("LIST"), "rungs by number, like 0,9-12; default: all")        //
-        ("m", po::value<std::string>()->value_name("N"), "rows of the result; default: 4096 in fp32, 8192 in bf16")  //
+    options.add_options()                                                                                      //
+        ("rungs", po::value<std::string>()->value_name("LIST"), "rungs by number, like 0,9-12; default: all")  //
+        ("m", po::value<std::string>()->value_name("N"),
+         "rows of the result; default: 4096 in fp32, 8192 in bf16, 512 on the host")                                 //
         ("n", po::value<std::string>()->value_name("N"), "its columns")                                              //
         ("k", po::value<std::string>()->value_name("N"), "products of each of its sums")                             //
         ("seconds", po::value<std::string>()->value_name("S"), "that a timed window lasts, up to 60; default: 0.5")  //
