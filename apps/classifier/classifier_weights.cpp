@@ -84,6 +84,10 @@ constexpr std::uint32_t most_hidden = 8192;
     throw Error(ExitCode::bad_data, {id, where, std::move(what), std::move(hint)});
 }
 
+bool has_nul(const std::string& text) {
+    return text.find('\0') != std::string::npos;
+}
+
 WeightBlob blob_for(const ClassifierSizes& sizes, std::uint64_t names) {
     const std::size_t count = classifier_weight_count(sizes);
     WeightBlob blob = WeightBlob::of_floats(count + trailer_floats);
@@ -174,13 +178,14 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path) {
     }
     std::vector<std::string> names;
     const nlohmann::json list = nlohmann::json::parse(*text, nullptr, false);
-    if (list.is_array()) {
+    if (list.is_array() && !has_nul(*text)) {  // the parser would end there
         for (const nlohmann::json& name : list) {
             names.push_back(name.is_string() ? name.get<std::string>() : std::string());
         }
     }
     const std::set<std::string> different(names.begin(), names.end());
-    if (names.size() != classifier_classes || different.size() != names.size() || different.contains("")) {
+    if (names.size() != classifier_classes || different.size() != names.size() || different.contains("") ||
+        std::ranges::any_of(names, has_nul)) {  // .npy fills names up with NUL
         refuse("E-MOD-058", reader.where(),
                fmt::format("metadata {}: got {}, expected a JSON list of {} different names", quoted(labels_key),
                            quoted(*text), classifier_classes),

@@ -156,10 +156,12 @@ TEST_F(SmallClassifier, NamesItsClassesInItsMetadata) {
 
     EXPECT_EQ(read_class_names(write(small, {{"labels", labels}})),
               (std::vector<std::string>{"World", "Sports", "Business", "Sci/Tech"}));
-    for (const char* bad : {"World,Sports,Business,Sci/Tech", R"(["a","b","c"])", R"(["a","b","c","d","e"])",
-                            R"(["a","b","c","a"])", R"(["a","b","c",""])", R"(["a","b","c",4])", R"({"a":1})", ""}) {
+    for (const char* bad :
+         {"World,Sports,Business,Sci/Tech", R"(["a","b","c"])", R"(["a","b","c","d","e"])", R"(["a","b","c","a"])",
+          R"(["a","b","c",""])", R"(["a","b","c",4])", R"({"a":1})", "", R"(["a","b","c","a\u0000"])"}) {
         EXPECT_EQ(refusal_of_names(bad), "E-MOD-058") << bad;
     }
+    EXPECT_EQ(refusal_of_names(labels + '\0' + "other"), "E-MOD-058");
     EXPECT_THROW((void)read_class_names(write(small)), Error);
 }
 
