@@ -86,8 +86,11 @@ public:
     [[nodiscard]] virtual std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                                     std::span<std::byte> to) const;
 
-    /// Checks an item read in packed form (`.u8`, `.npy` uint8). Returns a description of what is wrong ("byte 17: …"),
-    /// or an empty string.
+    /// Whether the app has a packed form (`.u8`, `.npy` uint8). An app that reads integers has none.
+    [[nodiscard]] virtual bool has_packed_form() const noexcept { return row_integers() == 0; }
+
+    /// Checks an item read in packed form. Returns a description of what is wrong ("byte 17: …"), or an empty string.
+    /// Only called if has_packed_form().
     [[nodiscard]] virtual std::string check_packed(std::span<const std::byte> item) const = 0;
 
     /// Columns of the output.

@@ -147,9 +147,19 @@ std::string shape_text(std::span<const std::uint64_t> item_shape) {
 std::vector<std::uint64_t> dense_shape_of(const InputFile& file, const ItemCodec& codec) {
     std::vector<std::uint64_t> shape = codec.dense_shape();
     if (shape.empty()) {
-        file.reject("E-INP-032", "this app has no fp32 input format", "use a text format or .u8");
+        file.reject("E-INP-032", "this app has no fp32 input format",
+                    codec.has_packed_form() ? "use a text format or .u8" : "use a text format");
     }
     return shape;
+}
+
+std::uint64_t packed_bytes_of(const InputFile& file, const ItemCodec& codec) {
+    if (!codec.has_packed_form()) {
+        const bool has_arrays = codec.row_integers() > 0 || !codec.dense_shape().empty();
+        file.reject("E-INP-032", "this app has no uint8 input format",
+                    has_arrays ? "use a text format, .npy or .bin" : "use a text format");
+    }
+    return codec.shape().input_bytes;
 }
 
 std::uint64_t dense_bytes(std::span<const std::uint64_t> shape) {
@@ -215,10 +225,8 @@ std::unique_ptr<ItemSource> make_dense_source(std::unique_ptr<const InputFile> f
 }
 
 std::unique_ptr<ItemSource> make_packed_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
-    if (codec.row_integers() > 0) {
-        file->reject("E-INP-032", "this app has no .u8 input format", "use a text format, .npy or .bin");
-    }
-    return make_headerless(std::move(file), ItemForm::packed, codec.shape().input_bytes, codec);
+    const std::uint64_t item_bytes = packed_bytes_of(*file, codec);
+    return make_headerless(std::move(file), ItemForm::packed, item_bytes, codec);
 }
 
 std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
@@ -230,7 +238,7 @@ std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> fil
     const NpyHeader header = read_npy_header(*file);
     const ItemForm form = header.descr == "<f4" ? ItemForm::dense : ItemForm::packed;
     const std::vector<std::uint64_t> wanted =
-        form == ItemForm::dense ? dense_shape_of(*file, codec) : std::vector<std::uint64_t>{codec.shape().input_bytes};
+        form == ItemForm::dense ? dense_shape_of(*file, codec) : std::vector{packed_bytes_of(*file, codec)};
     if (header.shape.empty() ||
         !std::equal(header.shape.begin() + 1, header.shape.end(), wanted.begin(), wanted.end())) {
         file->reject("E-INP-032",

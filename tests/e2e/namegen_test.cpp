@@ -213,6 +213,18 @@ TEST_F(Namegen, RefusesRandomNumbersThatAreNone) {
     EXPECT_EQ(run(0, {}).exit_code, 78);
 }
 
+TEST_F(Namegen, RefusesItemsThatArePacked) {
+    write_file(path() / "items.u8", "three");
+    write_job("input.path = \"items.u8\"\n", "rng = \"input\"\n");
+
+    const ProcessResult done = run(0, {});
+
+    EXPECT_EQ(done.exit_code, 65);
+    EXPECT_EQ(done.err,
+              "sluice: error[E-INP-032]: items.u8: this app has no uint8 input format\n"
+              "  hint: use a text format, .npy or .bin\n");
+}
+
 TEST_F(Namegen, IsGreedyAtTemperatureNothing) {
     write_job("input.count = 3\n", "temperature = 0\n");
 

@@ -108,7 +108,7 @@ TEST_F(IntegerSource, RefusesOtherTypesShapesAndSizes) {
     EXPECT_EQ(failure(bin(bytes<std::int32_t>({1, 2, 3, 66, 2, 3}))),
               "65 E-INP-032 rows.bin: item 1 (at byte 12): column 0 is 66");
     EXPECT_EQ(failure({write("rows.u8", std::string(64, 'x')), InputFormat::u8, {}, false, false}),
-              "65 E-INP-032 rows.u8: this app has no .u8 input format");
+              "65 E-INP-032 rows.u8: this app has no uint8 input format");
 }
 
 }  // namespace
