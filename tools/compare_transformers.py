@@ -5,12 +5,11 @@
     tools/compare_transformers.py FOLDER --reference torch     # with tools/train/gpt2_model.py, plain PyTorch
     tools/compare_transformers.py FOLDER --prompts articles.txt --tokens 16
 
-FOLDER has config.json and model.safetensors, or its index; for prompts as text, tokenizer.json too, or GPT-2's
-vocab.json and merges.txt. Prompts are random
-token ids of mixed length otherwise. Everything is greedy and fp32. At the first token that differs, the reference's
-scores of both have to be closer than --tie: such ties are listed, and other differences too. The sum of the new tokens'
-log-probabilities, which follows from all scores, is compared with the reference's for the same tokens. Exit code 1:
-something differs; 69: the reference is not installed.
+FOLDER has config.json and model.safetensors, or its index; for prompts as text, vocab.json and merges.txt too, by which
+they are cut as GPT-2 cuts texts. Prompts are random token ids of mixed length otherwise. Everything is greedy and fp32.
+At the first token that differs, the reference's scores of both have to be closer than --tie: such ties are listed, and
+other differences too. The sum of the new tokens' log-probabilities, which follows from all scores, is compared with the
+reference's for the same tokens. Exit code 1: something differs; 69: the reference is not installed.
 """
 
 import argparse
@@ -55,7 +54,10 @@ def random_prompts(count, vocabulary, longest, dice):
 
 def text_prompts(path, folder, longest):
     from byte_pairs import Encoder  # pylint: disable=import-outside-toplevel
-    encoder = Encoder.read(folder)
+    try:
+        encoder = Encoder.read(folder)
+    except FileNotFoundError as error:
+        sys.exit(f"error: {error.filename} is missing; prompts as text take vocab.json and merges.txt, random ones neither")
     lines = pathlib.Path(path).read_text(encoding="utf-8").split("\n")
     return [ids[-longest:] for ids in map(encoder.encode, lines) if ids]
 
