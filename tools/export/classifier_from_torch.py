@@ -3,7 +3,7 @@
 
 The state_dict of a .pt file holds either the names of docs/classifier.md (w_conv1, b_conv1, gamma_conv1, …), or those of
 modules that are called conv1 to conv6 (nn.Conv1d), norm1 and norm6 (nn.LayerNorm([channels, positions])) and fc1 to fc3
-(nn.Linear). The number of channels, of hidden units and of classes is read from the tensors.
+(nn.Linear). The number of channels and of hidden units is read from the tensors; there are four classes.
 """
 
 import json
@@ -13,6 +13,10 @@ import safetensors_file
 SYMBOLS = 70
 LENGTH = 1014
 POOL = 3
+CLASSES = 4
+CHANNEL_STEP = 64
+MOST_CHANNELS = 1024
+MOST_HIDDEN = 8192
 NORM_MODULES = {"norm1": "conv1", "norm6": "conv6"}
 
 
@@ -35,7 +39,14 @@ def expected_shapes(tensors, path):
             )
     channels = tensors["w_conv1"].shape[0]
     hidden = tensors["w_fc1"].shape[0]
-    classes = tensors["w_fc3"].shape[0]
+    if channels == 0 or channels % CHANNEL_STEP != 0 or channels > MOST_CHANNELS:
+        raise safetensors_file.ExportError(
+            f"{path}: tensor 'w_conv1': got {channels} channels, expected a multiple of {CHANNEL_STEP} up to {MOST_CHANNELS}"
+        )
+    if not 1 <= hidden <= MOST_HIDDEN:
+        raise safetensors_file.ExportError(
+            f"{path}: tensor 'w_fc1': got {hidden} hidden units, expected 1 to {MOST_HIDDEN}"
+        )
     length = LENGTH
     shapes = {}
     for layer, taps, pool in ((1, 7, POOL), (2, 7, POOL), (3, 3, 1), (4, 3, 1), (5, 3, 1), (6, 3, POOL)):
@@ -50,8 +61,8 @@ def expected_shapes(tensors, path):
     shapes["b_fc1"] = (hidden,)
     shapes["w_fc2"] = (hidden, hidden)
     shapes["b_fc2"] = (hidden,)
-    shapes["w_fc3"] = (classes, hidden)
-    shapes["b_fc3"] = (classes,)
+    shapes["w_fc3"] = (CLASSES, hidden)
+    shapes["b_fc3"] = (CLASSES,)
     return shapes
 
 
@@ -61,10 +72,9 @@ def export(state_path, to, dtype, metadata, prefix="", labels=()):
     tensors = {sluice_name(name): tensor for name, tensor in state.items()}
     shapes = expected_shapes(tensors, state_path)
     safetensors_file.check_shapes(tensors, shapes, state_path)
-    classes = shapes["b_fc3"][0]
     if labels:
-        if len(labels) != classes or len(set(labels)) != classes or not all(labels):
-            raise safetensors_file.ExportError(f"--labels: got {json.dumps(labels)}, expected {classes} different names")
+        if len(labels) != CLASSES or len(set(labels)) != CLASSES or not all(labels):
+            raise safetensors_file.ExportError(f"--labels: got {json.dumps(labels)}, expected {CLASSES} different names")
         metadata = {**metadata, "labels": json.dumps(labels)}
     safetensors_file.write(to, {name: tensors[name] for name in shapes}, dtype, metadata)
     return shapes
@@ -78,7 +88,7 @@ def main():
     labels = arguments.labels.split(",") if arguments.labels else []
     shapes = export(arguments.state, arguments.to, arguments.dtype, metadata, arguments.prefix, labels)
     print(f"{arguments.to}: {len(shapes)} tensors, {arguments.dtype}, {shapes['b_conv1'][0]} channels, "
-          f"{shapes['b_fc1'][0]} hidden units, {shapes['b_fc3'][0]} classes")
+          f"{shapes['b_fc1'][0]} hidden units, {CLASSES} classes")
 
 
 if __name__ == "__main__":
