@@ -102,10 +102,13 @@ std::uint64_t TensorSpec::elements() const noexcept {
 }
 
 TensorReader::TensorReader(const std::filesystem::path& path) : file_(path) {
-    if (path.extension() != ".safetensors" && !looks_like_safetensors(file_)) {
+    const bool has_header = looks_like_safetensors(file_);
+    if (path.extension() != ".safetensors" && !has_header) {
         return;
     }
-    file_.refuse_known_others();
+    if (!has_header) {  // a header's length may begin with the bytes of another format
+        file_.refuse_known_others();
+    }
     is_headerless_ = false;
     header_ = read_header(file_);
     data_start_ = length_bytes + header_length(file_);

@@ -56,6 +56,23 @@ TEST_F(TensorFile, IsReadInTheOrderThatIsWanted) {
     EXPECT_EQ(read_, (std::vector<float>{0.5F, -7, 8, 1, 2, 3, 4, 5, 6}));
 }
 
+TEST_F(TensorFile, MayHaveAHeaderWhoseLengthBeginsAsAPickleDoes) {
+    const auto write_with = [&](std::size_t padding) {
+        test::write_safetensors(file("a.safetensors"), specs, values, {{"padding", std::string(padding, 'x')}});
+        return std::filesystem::file_size(file("a.safetensors")) - sizeof(std::uint64_t) -
+               values.size() * sizeof(float);
+    };
+    const std::size_t least = write_with(0);
+    for (const std::size_t length : {0x0280U, 0x0380U, 0x0480U, 0x0580U}) {  // little endian: 80 02, …
+        ASSERT_EQ(write_with(length - least), length);
+
+        read_tensors(file("a.safetensors"), specs, read_);
+
+        EXPECT_EQ(read_, values) << length;
+        std::ranges::fill(read_, -1.0F);
+    }
+}
+
 TEST_F(TensorFile, IsRecognisedByExtensionHeaderOrElseRaw) {
     test::write_safetensors(file("a.safetensors"), specs, values);
     test::write_safetensors(file("b.model"), specs, values);
