@@ -86,9 +86,10 @@ bool looks_like_safetensors(const WeightsFile& file) {
     if (file.size() <= length_bytes) {
         return false;
     }
+    const std::uint64_t length = header_length(file);
     std::byte first{};
     file.read(length_bytes, {&first, 1});
-    return header_length(file) <= file.size() - length_bytes && first == std::byte{'{'};
+    return length > 0 && length <= file.size() - length_bytes && first == std::byte{'{'};
 }
 
 }  // namespace

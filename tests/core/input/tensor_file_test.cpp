@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -84,6 +85,16 @@ TEST_F(TensorFile, IsRecognisedByExtensionHeaderOrElseRaw) {
         read_tensors(file(name), specs, read_);
         EXPECT_EQ(read_, values) << name;
     }
+}
+
+TEST_F(TensorFile, IsRawWhereZerosStandBeforeABraceThatIsAWeight) {
+    const std::vector<float> sparse{0, 0, std::bit_cast<float>(0x3F80007BU), 4, 5, 6, -7, 8, 0.5F};  // 7B is '{'
+    std::ofstream(file("a.bin"), std::ios::binary)
+        .write(reinterpret_cast<const char*>(sparse.data()), static_cast<std::streamsize>(sparse.size() * 4));
+
+    read_tensors(file("a.bin"), specs, read_);
+
+    EXPECT_EQ(read_, sparse);
 }
 
 /// A safetensors file with this header and data.
