@@ -78,7 +78,9 @@ OutputMarker::OutputMarker(const std::filesystem::path& output, OutputFacts& fac
     std::string name = (folder_of(output) / ".sluice-doctor-XXXXXX").native();
     const int file = ::mkstemp(name.data());
     if (file < 0) {
-        facts.why_not = fmt::format("no file can be made there: {}", text_of(errno));
+        if (facts.free_files != 0) {
+            facts.why_not = fmt::format("no file can be made there: {}", text_of(errno));
+        }
         return;
     }
     ::close(file);

@@ -11,7 +11,7 @@ namespace sluice {
 [[nodiscard]] OutputFacts look_at_output(const std::filesystem::path& path);
 
 /// A new file in that folder for other ranks to find; removed by the destructor. If it cannot be created, its path is
-/// empty and facts.why_not holds the reason.
+/// empty and facts.why_not holds the reason, unless facts.free_files is it.
 class OutputMarker {
 public:
     OutputMarker(const std::filesystem::path& output, OutputFacts& facts);

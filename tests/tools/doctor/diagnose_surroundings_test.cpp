@@ -113,6 +113,16 @@ TEST(DoctorOutput, FindsAFullFileSystem) {
     EXPECT_THAT(only(files, "E-OUT-026").what, HasSubstr("no inode"));
 }
 
+TEST(DoctorOutput, FindsThatNoInodeIsFreeWhereForThatNoFileCanBeMade) {
+    DoctorFacts facts = sound();
+    facts.output->free_files = 0;
+
+    const OutputMarker marker("/proc/labels.csv", *facts.output);  // nobody makes a file there
+
+    EXPECT_EQ(marker.path(), "");
+    EXPECT_THAT(only(facts, "E-OUT-026").what, HasSubstr("no inode"));
+}
+
 TEST(DoctorOutput, FindsMemoryInPlaceOfADisk) {
     DoctorFacts facts = sound();
     facts.output->file_system = "tmpfs";
