@@ -90,6 +90,13 @@ __device__ __forceinline__ float reciprocal_about(float x) {
     return y;
 }
 
+/// tanh(x), with a relative error of at most 2^-11.
+__device__ __forceinline__ float tanh_about(float x) {
+    float y;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 /// 2^x, with a relative error of about 2^-22; subnormal results become zero.
 __device__ __forceinline__ float exp2_about(float x) {
     float y;

@@ -89,7 +89,7 @@ private:
         for (std::uint32_t i = 0; i < 4 * batch; ++i) {
             values[i] = sums[4 * from + i];
         }
-        gemm::activate(values, arguments_.activation);
+        gemm::activate<float>(values, arguments_.activation);
         if constexpr (has_parts) {
             if (floats_.in_half_parts) {
 #pragma unroll

@@ -39,7 +39,7 @@ struct MmaFloatStore {
             for (std::uint32_t m = 0; m < C::row_products; ++m) {
                 const float(&of)[4] = sums.of[m][n];
                 float values[4] = {of[0] + bias.x, of[1] + bias.y, of[2] + bias.x, of[3] + bias.y};
-                gemm::activate(values, arguments.activation);
+                gemm::activate<float>(values, arguments.activation);
 #pragma unroll
                 for (std::uint32_t half = 0; half < 2; ++half) {
                     const std::uint32_t of_row = first_row + m * gemm::mma_rows + half * 8;

@@ -137,7 +137,7 @@ private:
             values[i] = sums[chunk * (box_columns / 2) + i];
         }
         scale_and_add(values, layout_.bias(set) + chunk * box_columns * 4);
-        activate(values, arguments_.activation);
+        activate<Type>(values, arguments_.activation);
         fill(layout_.box(warp_, box), values);
         if (arguments_.out_sums != nullptr) {
             store_sums(values, block, chunk);

@@ -67,7 +67,7 @@ private:
     /// `values`: this lane's of four times eight columns; `at`: offset of the eight that it stores, if they `exist`.
     __device__ __forceinline__ static void store_eight(const Arguments& arguments, const Target& target,
                                                        float (&values)[8], std::size_t at, bool exist) {
-        activate(values, arguments.activation);
+        activate<Type>(values, arguments.activation);
         if (target.residual != nullptr) {
             const uint4 others =
                 exist ? *reinterpret_cast<const uint4*>(static_cast<const Type*>(target.residual) + at) : uint4{};

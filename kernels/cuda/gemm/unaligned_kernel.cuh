@@ -79,7 +79,7 @@ __device__ __forceinline__ void store_unaligned(const Arguments& arguments, cons
             const auto& pair = sums.of[i / 2][n];
             const float scale = arguments.row_scales == nullptr ? 1.0F : arguments.row_scales[of_row];
             float values[] = {fmaf(pair[i % 2 * 2], scale, bias[0]), fmaf(pair[i % 2 * 2 + 1], scale, bias[1])};
-            activate(values, arguments.activation);
+            activate<Type>(values, arguments.activation);
             if (residual != nullptr) {
                 const std::uint32_t low = exist[0] ? residual[to] : 0U;
                 const std::uint32_t high = exist[1] ? residual[to + 1] : 0U;
