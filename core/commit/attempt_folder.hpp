@@ -14,16 +14,16 @@ namespace sluice {
 /// Whether an attempt may still write.
 enum class Standing : std::uint8_t {
     current,
-    superseded,  ///< Another attempt has begun since, or has even finished, or begun anew under its number.
-    gone,        ///< Its folder was moved away or removed, or its file system is no longer mounted.
+    superseded,  ///< A later attempt has begun or even finished, or one has begun anew under its number.
+    gone,        ///< Its folder was moved or removed, or its file system unmounted.
 };
 
-/// One attempt's own folder: nobody else writes to it, and it writes to no other. Numbers rise from 1.
+/// The folder of one attempt, which alone writes to it, and to no other. Attempts are numbered from 1.
 class AttemptFolder {
 public:
-    /// The next attempt of the run, owned by `me`. The folder is prepared under another name, owner and heartbeat in
-    /// it, and renamed, which succeeds for one process alone. Throws Error (in_use, E-OUT-079) while the newest
-    /// attempt's owner sent a heartbeat less than `alive_within` ago and is not known to have ended.
+    /// Creates the run's next attempt, owned by `me`. The folder is prepared under another name, with owner and
+    /// heartbeat, and then renamed, which succeeds for one process only. Throws Error (in_use, E-OUT-079) if the newest
+    /// attempt's owner has sent a heartbeat less than `alive_within` ago and is not known to have ended.
     [[nodiscard]] static AttemptFolder acquire(const RunPaths& paths, const Owner& me,
                                                std::chrono::seconds alive_within);
 
@@ -32,11 +32,11 @@ public:
     [[nodiscard]] const RunPaths& paths() const noexcept { return paths_; }
     [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
 
-    /// Throws Error (io_error) when that cannot be looked at.
+    /// Throws Error (io_error) if it cannot be determined.
     [[nodiscard]] Standing standing() const;
 
-    /// Throws Error unless it is current: superseded (E-OUT-083), or io_error (E-OUT-119) when its folder is gone. The
-    /// output stays right without: this spares work.
+    /// Throws Error unless this attempt is current: superseded (E-OUT-083), or io_error (E-OUT-119) if its folder is
+    /// gone. Only saves work: the output is correct without it.
     void check_fence() const;
 
 private:
@@ -48,10 +48,10 @@ private:
     Owner owner_;
 };
 
-/// The attempts of a run, in order.
+/// Numbers of a run's attempts, ascending.
 [[nodiscard]] std::vector<std::uint32_t> attempts_of(const RunPaths& paths);
 
-/// Who works on the newest attempt, or has; nullopt: there is none, or it does not say.
+/// Owner of the newest attempt, running or not; nullopt: no attempt, or owner unknown.
 [[nodiscard]] std::optional<Owner> newest_owner(const RunPaths& paths);
 
 }  // namespace sluice

@@ -16,73 +16,73 @@
 
 namespace sluice {
 
-/// So many attempts in a row that die without a new chunk, or over the same chunk, are enough.
+/// After this many deaths in a row without a new chunk, or on the same chunk, something else has to be tried.
 inline constexpr std::size_t most_deaths = 3;
 
-/// Items, counted from 0 over the whole input.
+/// Consecutive items, by their numbers in the input, from 0.
 struct ItemRange {
     std::uint64_t first = 0;
     std::uint32_t count = 0;
     friend bool operator==(const ItemRange&, const ItemRange&) = default;
 };
 
-/// What an earlier attempt's folder says of its size, its length and how it went, whatever ended it.
+/// Size, duration and end of an earlier attempt, as recorded in its folder.
 struct Attempt {
     using Time = std::chrono::system_clock::time_point;
 
     std::uint32_t number = 0;
-    std::optional<Time> begin{};  ///< By the file system's clock, both.
+    std::optional<Time> begin{};  ///< Both by the file system's clock.
     std::optional<Time> last_heartbeat{};
-    std::optional<std::uint32_t> ranks{};  ///< nullopt: it did not come so far as to compute.
+    std::optional<std::uint32_t> ranks{};  ///< nullopt: it ended before it computed.
     std::optional<std::uint32_t> devices{};
-    std::uint64_t items = 0;                 ///< That it has committed itself.
-    std::uint64_t committed = 0;             ///< The same in chunks.
-    bool died = false;                       ///< By a crash, a hang or a defect, or nobody knows how: not by a wish.
-    std::optional<int> code{};               ///< That it has ended with by itself.
-    std::string end{};                       ///< What ended it, for people.
-    std::vector<std::uint64_t> in_flight{};  ///< Chunks that the ranks held over which it died.
-    std::vector<ItemRange> tried_alone{};    ///< Ranges that it has computed alone, in their order …
-    bool died_alone = false;                 ///< … and it died over the last one.
+    std::uint64_t items = 0;      ///< Committed by this attempt.
+    std::uint64_t committed = 0;  ///< The same, in chunks.
+    bool died = false;  ///< It crashed, hung, met a defect or ended for an unknown reason; false: it was stopped.
+    std::optional<int> code{};               ///< Its exit code, if it recorded one.
+    std::string end{};                       ///< What ended it, human-readable.
+    std::vector<std::uint64_t> in_flight{};  ///< Chunks held by the ranks that died.
+    std::vector<ItemRange> tried_alone{};    ///< Ranges that it computed alone, in order, …
+    bool died_alone = false;                 ///< … the last of which killed it.
 };
 
-/// The attempts before the `before`th that count, oldest first: those since the last one that was told to forget the
-/// others.
+/// Attempts before number `before`, oldest first, starting with the last one that was told to ignore earlier ones
+/// (note_fresh_start).
 [[nodiscard]] std::vector<Attempt> read_attempts(const RunPaths& paths, std::uint32_t before);
 
-/// That one attempt.
+/// The attempt `number`.
 [[nodiscard]] Attempt read_attempt(const RunPaths& paths, std::uint32_t number);
 
-/// A rank's death is noted in the attempt's folder.
+/// Whether the loss of a rank is recorded in the attempt's folder.
 [[nodiscard]] bool has_lost_ranks(const std::filesystem::path& attempt);
 
-/// What was noted of the loss of `rank`, by it or by another process; nullopt: nothing.
+/// The recorded cause of the loss of `rank`, by itself or another process; nullopt: none.
 [[nodiscard]] std::optional<std::string> cause_of_loss(const std::filesystem::path& attempt, int rank);
 
-// What an attempt leaves in its own folder, for those after it: plain lines, not synced, because they are about ends of
-// processes. A lost node leaves none.
+// Notes that an attempt leaves in its folder for later ones: plain lines, not synced, because they have to survive
+// processes only. A lost node leaves none.
 
-/// The attempt begins to compute.
+/// Records that the attempt begins to compute.
 void note_begin(const std::filesystem::path& attempt, std::uint32_t ranks, std::uint32_t devices);
 
-/// A rank was lost, by what `cause` says, and held `chunks`.
+/// Records that a rank, which held `chunks`, was lost.
 void note_lost_rank(const std::filesystem::path& attempt, int rank, const std::string& cause,
                     std::span<const std::uint64_t> chunks);
 
-/// The attempt ends by itself, with this code and message.
+/// Records that the attempt ends by itself.
 void note_end(const std::filesystem::path& attempt, ExitCode code, const ErrorText& text);
 
-/// Earlier attempts do not count any more.
+/// Records that earlier attempts no longer count.
 void note_fresh_start(const std::filesystem::path& attempt);
 
-/// The file that a dying process writes itself: "cause TEXT", then "chunk NUMBER" lines.
+/// The file written by a crashing process: a line "cause TEXT", then lines "chunk NUMBER".
 [[nodiscard]] std::filesystem::path crash_file(const std::filesystem::path& attempt, int rank);
 
-/// Which ranges are computed alone: known to later attempts whatever becomes of this process.
+/// Records which ranges are computed alone, so that later attempts know which one killed this process.
 class LoneRanges {
 public:
     explicit LoneRanges(const std::filesystem::path& attempt);
     void begin(const ItemRange& range);
-    /// The process lives.
+    /// The process has survived `range`.
     void end(const ItemRange& range);
 
 private:
@@ -94,17 +94,17 @@ private:
 
 // Decisions; pure.
 
-/// How many have died, in a row up to the last one, without a new chunk and without narrowing down what they die over.
+/// Number of deaths in a row, up to the last attempt, without a new chunk and without narrowing down their cause.
 [[nodiscard]] std::size_t deaths_without_progress(std::span<const Attempt> attempts);
 
 /// Whether another attempt would only die like the last ones: most_deaths without progress, and either no chunk is
-/// suspected, or trying it alone has not helped. `suspects` are the suspected chunks that are not finished.
+/// suspected, or computing it alone has not helped. `suspects`: suspected chunks that are not finished.
 [[nodiscard]] bool is_hopeless(std::span<const Attempt> attempts, std::span<const std::uint64_t> suspects);
 
-/// Chunks that most_deaths attempts at least have died over, in order.
+/// Chunks on which at least most_deaths attempts have died, ascending.
 [[nodiscard]] std::vector<std::uint64_t> suspected_chunks(std::span<const Attempt> attempts);
 
-/// Whether an attempt has died while it computed this range alone.
+/// Whether an attempt has died while computing `range` alone.
 [[nodiscard]] bool is_deadly(const ItemRange& range, std::span<const Attempt> attempts);
 
 }  // namespace sluice

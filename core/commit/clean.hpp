@@ -9,19 +9,20 @@
 
 namespace sluice {
 
-/// Once the manifest is there: removes the attempts' folders, but for the journal of attempt `published`, and leaves
-/// alone what may belong to somebody alive. Returns what it could not remove, a warning each (W-OUT-112): the output is
-/// complete all the same.
+/// Call once the manifest exists. Removes the attempts' folders, except the journal of attempt `published` and what may
+/// belong to a running attempt. Returns a warning (W-OUT-112) for each file that could not be removed; the output is
+/// complete nevertheless.
 [[nodiscard]] std::vector<ErrorText> clean_run(const RunPaths& paths, std::uint32_t published, const Owner& me,
                                                std::chrono::seconds alive_within);
 
-/// Once `attempt` has taken over what was there: removes the data, not the journals, of the attempts before it whose
-/// owners are gone, so that attempts do not add up on the disk. Returns warnings as clean_run.
+/// Call once `attempt` has adopted earlier results. Removes the data, but not the journals, of earlier attempts whose
+/// owners have ended, so that disk use does not grow with each attempt. Returns warnings as clean_run.
 [[nodiscard]] std::vector<ErrorText> remove_earlier_data(const AttemptFolder& attempt,
                                                          std::chrono::seconds alive_within);
 
-/// Of an attempt that has committed nothing and ends: unless there is another one, or it remembers a rank's death, all
-/// that it has made goes, as if the run had never begun. What cannot be removed stays: why it ends is said already.
+/// For an attempt that ends without having committed anything: removes all that it has created, as if the run had never
+/// begun, unless there is another attempt or it has recorded a rank's death. Files that cannot be removed stay, without
+/// a warning: the reason for its end is reported already.
 void remove_if_alone(const AttemptFolder& attempt);
 
 }  // namespace sluice

@@ -11,20 +11,20 @@
 
 namespace sluice {
 
-/// Who may be behind a folder, and behind the control files in it.
+/// Whose a folder, and the control files in it, may be.
 enum class FolderTrust : std::uint8_t {
-    only_mine,  ///< This user's, and nobody else may write to it: a run's folder, to work in.
+    only_mine,  ///< This user's, and writable by no one else: a run's folder, to work in.
     mine,       ///< This user's or root's: a folder of parts, to publish in.
-    any,        ///< Anybody's; links on its path are followed: to read, or to put a file of one's own in.
+    any,        ///< Any user's; links on its path are followed: to read, or to create a file in.
 };
 
-/// A folder that is reached by its descriptor. While one lives, whatever core/commit does at a path below it is done in
-/// the folder that was opened and checked, whatever stands under its name by then. This holds for the whole process; a
-/// path that is held already is the same folder when it is held again.
+/// A folder accessed through its descriptor. While it lives, core/commit resolves every path below it, in the whole
+/// process, from the folder that was opened and checked, even if another one has taken its name meanwhile. Holding a
+/// path again gives the same folder.
 class HeldFolder {
 public:
-    /// `path` is absolute and lexically normal, without a slash at its end. Throws Error: refused (E-SEC-020) when it
-    /// is a link, no folder, or not trustworthy; as fail_on_file when it cannot be opened.
+    /// `path` is absolute and lexically normal, without a trailing slash. Throws Error: refused (E-SEC-020) if it is a
+    /// link, not a folder, or not trusted; as fail_on_file if it cannot be opened.
     HeldFolder(const std::filesystem::path& path, FolderTrust trust);
 
     [[nodiscard]] uid_t owner() const noexcept;
@@ -35,8 +35,8 @@ private:
     std::shared_ptr<const State> state_;
 };
 
-/// Whether the folder that is held for `path` still stands there; of one that nobody holds, whether anything does.
-/// Throws Error (io_error) when that cannot be looked at.
+/// Whether the folder held for `path` is still at that path; if none is held, whether anything is there. Throws Error
+/// (io_error) if it cannot be determined.
 [[nodiscard]] bool is_in_place(const std::filesystem::path& path);
 
 /// Whether `owner` may have made control files at `path`: this user, root, or the owner of a folder held with

@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-/// A part, and where it lies.
+/// A part and its location.
 struct PublishedPart {
     std::string file{};        ///< In RunPaths::published_folder().
     std::uint64_t offset = 0;  ///< Of its first byte in that file.
@@ -20,43 +20,43 @@ struct PublishedPart {
     friend bool operator==(const PublishedPart&, const PublishedPart&) = default;
 };
 
-/// MANIFEST.json: written last, never changed, and the only sign that an output is complete.
+/// MANIFEST.json: written last and never changed; an output is complete if and only if it exists.
 struct Manifest {
     std::string fingerprint{};  ///< Of the run's identity.
-    std::uint32_t attempt = 0;  ///< Which one has published it.
-    std::string owner{};        ///< That one's Owner::id.
+    std::uint32_t attempt = 0;  ///< The attempt that published it.
+    std::string owner{};        ///< Owner::id of that attempt.
     std::vector<PublishedPart> parts{};
-    std::vector<std::uint64_t> failed_items{};                      ///< They have a row, but no result.
-    std::vector<std::pair<std::string, std::string>> provenance{};  ///< What else is worth knowing: build, host, time.
+    std::vector<std::uint64_t> failed_items{};                      ///< Items with a row, but no result.
+    std::vector<std::pair<std::string, std::string>> provenance{};  ///< For information: build, host, time.
 
     [[nodiscard]] std::uint64_t items() const;
     [[nodiscard]] std::uint64_t nonfinite() const;
 };
 
-/// The parts where they lie once published: in one file one after the other, in a folder each in a file of its own.
+/// Locations of the parts once published: consecutive in one file, or a file each in a folder.
 [[nodiscard]] std::vector<PublishedPart> lay_out(const RunPaths& paths, const std::vector<SealedPart>& parts);
 
 [[nodiscard]] std::string encode(const Manifest& manifest);
 
-/// nullopt: there is none. Throws Error: checkpoint_damaged (E-CKP-088), configuration (E-CKP-089, another version).
+/// nullopt: none exists. Throws Error: checkpoint_damaged (E-CKP-088), configuration (E-CKP-089, another version).
 [[nodiscard]] std::optional<Manifest> read_manifest(const RunPaths& paths);
 
-/// Throws Error (checkpoint_damaged, E-CKP-088) when a published file is missing or has another size.
+/// Throws Error (checkpoint_damaged, E-CKP-088) if a published file is missing or has another size.
 void check_published_sizes(const RunPaths& paths, const Manifest& manifest);
 
 struct Verification {
     std::uint64_t parts = 0;
-    std::uint64_t bytes = 0;  ///< That were read.
+    std::uint64_t bytes = 0;  ///< Bytes read.
     std::uint64_t items = 0;
-    std::vector<std::string> problems{};  ///< Each a line that names the file and what is wrong; empty: all is well.
+    std::vector<std::string> problems{};  ///< One line each, with file and problem; empty: none.
 };
 
-/// Reads every byte of the published output and compares it with the manifest, and that with the run's identity. Throws
-/// Error (checkpoint_damaged) when either of the two cannot be read as such (E-CKP-088, E-CKP-085), no_input
-/// (E-OUT-111) when the run is not finished.
+/// Compares every byte of the published output with the manifest, and the manifest with the run's identity. Throws
+/// Error: checkpoint_damaged if one of these two is damaged (E-CKP-088, E-CKP-085), no_input (E-OUT-111) if the run is
+/// not finished.
 [[nodiscard]] Verification verify_output(const RunPaths& paths);
 
-/// Throws Error (checkpoint_damaged, E-CKP-088) with the first problem and the number of all.
+/// Throws Error (checkpoint_damaged, E-CKP-088) with the first problem and their number, if there are any.
 void require_intact(const Verification& verification, const RunPaths& paths);
 
 }  // namespace sluice

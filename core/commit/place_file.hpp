@@ -6,21 +6,21 @@
 namespace sluice {
 
 enum class Placed {
-    now,      ///< It is there now, and was not before.
-    earlier,  ///< It was there already: the same file, or one with the same bytes, synced.
-    differs,  ///< Something else is there, and was left as it is.
+    now,      ///< Placed by this call.
+    earlier,  ///< It was there before: the same file, or one with the same bytes, synced.
+    differs,  ///< Something else is there, and was left unchanged.
 };
 
-/// Makes the finished, synced file `from` appear at `to` with all its bytes, and never in place of another one: by a
-/// hard link; where there are none by a copy that is made and synced in the folder `scratch`, of the same file system,
-/// and renamed. It stays there once the folder of `to` is synced, which is left to the caller. Throws Error (io_error).
+/// Makes the finished, synced file `from` appear at `to` atomically, never replacing another file: by a hard link, or
+/// without these by a synced copy in the folder `scratch`, of the same file system, that is renamed. Durable once the
+/// caller has synced the folder of `to`. Throws Error (io_error).
 ///
-/// A file system that has neither hard links nor a rename that replaces nothing is looked at a moment before: there a
-/// file that appears at `to` in that moment is replaced.
+/// On a file system with neither hard links nor a rename that replaces nothing, `to` is checked just before the rename:
+/// a file that appears in that moment is replaced.
 [[nodiscard]] Placed place_file(const std::filesystem::path& from, const std::filesystem::path& to,
                                 const std::filesystem::path& scratch);
 
-/// The same for a short text, written and synced in the folder `scratch` first; the folder of `to` is synced.
+/// The same for a short text, first written and synced in the folder `scratch`; also syncs the folder of `to`.
 [[nodiscard]] Placed place_text(std::string_view text, const std::filesystem::path& to,
                                 const std::filesystem::path& scratch);
 
