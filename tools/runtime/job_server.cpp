@@ -93,15 +93,8 @@ JobServer::~JobServer() {
 RankTrace JobServer::run() {
     DriverTeam team(*rank_.app, rank_.endpoints, driver_options(context_, job_.plan, rank_));
     warn_once(context_, team.finding());
-    const Watched watched(context_, hang_watch_options(), [&, this](const ErrorText& reason) {
-        results_->hurry();
-        root_.monitor.explain(reason);
-        const ExitCode code = reason.id == "E-RUN-076" ? ExitCode::communication : ExitCode::internal;
-        root_.monitor.end(code);
-        publish_report(partial_report(team, reason), job_, options_,
-                       {.code = code, .is_kept = context_.board.committed().chunks != 0});
-        wait_until_committed();
-    });
+    const Watched watched(context_, hang_watch_options(),
+                          [&, this](const ErrorText& reason) { end_abruptly(team, reason); });
     try {
         bind_comm_thread(context_, rank_.share);
         context_.stop.enter(RunPhase::serving);
@@ -139,6 +132,17 @@ RankTrace JobServer::run() {
     std::ranges::move(input_->take_usage(), std::back_inserter(trace.usage));
     trace.usage.push_back(results_->usage());
     return trace;
+}
+
+/// Saves what can be saved before this process is ended, while some of its threads may hang.
+void JobServer::end_abruptly(const DriverTeam& team, const ErrorText& reason) {
+    results_->hurry();
+    root_.monitor.explain(reason);
+    const ExitCode code = reason.id == "E-RUN-076" ? ExitCode::communication : ExitCode::internal;
+    root_.monitor.end(code);
+    publish_report(partial_report(team, reason), job_, options_,
+                   {.code = code, .is_kept = context_.board.committed().chunks != 0});
+    wait_until_committed();
 }
 
 /// Joins the traces of drivers, readers, writer and comm thread.

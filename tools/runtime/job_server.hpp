@@ -58,6 +58,7 @@ private:
     void announce_size();
     [[nodiscard]] EncoderThreads count_encoders() const;
     void drain(const StopCause& cause, const DriverTeam& team);
+    void end_abruptly(const DriverTeam& team, const ErrorText& reason);
     void finish(const Served& served, bool whole);
     void commit_what_came();
     [[noreturn]] void end_after_loss(const Served& served);

@@ -43,6 +43,23 @@ int run_monitored(const RankContext& context, RunMonitor& monitor, const std::fu
     }
 }
 
+/// Starts MPI if there may be other ranks, and the board of the node's ranks.
+void join_ranks(std::optional<MpiSession>& session, std::optional<RankBoard>& board, const std::string& host) {
+    if (!read_launch().may_have_others()) {
+        board.emplace();
+        return;
+    }
+    session.emplace();
+    try {
+        board.emplace(*session);
+    } catch (...) {  // without a board it cannot be printed once only; MPI_Finalize would wait for the others
+        const std::string who = fmt::format("rank {} on {}", session->rank(), host);
+        const Failure failure = describe(std::current_exception(), who);
+        say(failure.text);
+        session->abort(failure.code);
+    }
+}
+
 }  // namespace
 
 int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions& options) {
@@ -54,19 +71,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
 
     std::optional<MpiSession> session;
     std::optional<RankBoard> board;
-    if (read_launch().may_have_others()) {
-        session.emplace();
-        try {
-            board.emplace(*session);
-        } catch (...) {  // without a board it cannot be printed once only; MPI_Finalize would wait for the others
-            const std::string who = fmt::format("rank {} on {}", session->rank(), host);
-            const Failure failure = describe(std::current_exception(), who);
-            say(failure.text);
-            session->abort(failure.code);
-        }
-    } else {
-        board.emplace();
-    }
+    join_ranks(session, board, host);
     const CrashReports crash_reports(*board, host);
     Activities activities;
     HangWatch hangs(*board, activities, host);
