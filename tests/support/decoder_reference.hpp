@@ -8,14 +8,14 @@
 
 namespace sluice::test {
 
-/// Scores of what may follow `tokens`, of which AttentionMask::prefix takes the first `prompt` for the prompt, in fp64,
-/// from the formulas: every position computed anew, nothing kept. Radford et al. 2019 (GPT-2); Touvron et al. 2023
-/// (Llama), with Zhang, Sennrich 2019 (RMS normalisation), Shazeer 2020 (gates), Su et al. 2021 (rotary positions;
-/// pairs of values half a head apart), Ainslie et al. 2023 (grouped heads).
+/// Scores of the token after `tokens`, in fp64, straight from the formulas, with every position computed anew.
+/// `prompt`: number of tokens that AttentionMask::prefix treats as the prompt. Radford et al. 2019 (GPT-2); Touvron et
+/// al. 2023 (Llama), with Zhang, Sennrich 2019 (RMS normalisation), Shazeer 2020 (gates), Su et al. 2021 (rotary
+/// positions; pairs of values half a head apart), Ainslie et al. 2023 (grouped heads).
 [[nodiscard]] std::vector<double> plain_decoder_scores(const DecoderShape& shape, const DecoderWeights& weights,
                                                        std::span<const std::uint32_t> tokens, std::size_t prompt = 0);
 
-/// What a decoder's weights have and how they lie.
+/// Optional parts of a decoder's weights, and their layout.
 struct DecoderParts {
     bool biases = true;
     bool own_head = false;
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] const DecoderShape& shape() const noexcept { return shape_; }
     [[nodiscard]] DecoderWeights weights() const;
 
-    /// Of one value of the first layer's inner ones, which becomes about as large.
+    /// Sets the bias of inner value `at` of the first layer, so that the value becomes about as large.
     void set_inner_bias(std::uint32_t at, float bias);
 
 private:

@@ -6,11 +6,10 @@
 
 namespace sluice {
 
-/// From now on this process's monotonic clock drifts: it shows so many millionths more time; 0: no more than it is. For
-/// one call after the other.
+/// Makes this process's monotonic clock run faster by `ppm` millionths from now on; 0: no drift. Not thread-safe.
 void let_clock_drift(std::int64_t ppm);
 
-/// What Clock shows at `steady`, which is a time of the clock without drift.
+/// What Clock shows at `steady`, a time of the clock without drift.
 [[nodiscard]] Instant drifted(Instant steady);
 
 /// The time without drift.

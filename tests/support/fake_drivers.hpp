@@ -19,15 +19,15 @@ struct FakeDriverOptions {
     std::uint32_t depth = 3;
     std::uint32_t chunk_items = 7;
     FakeModel::OnChunk on_chunk = nullptr;
-    std::unique_ptr<Model> (*make_model)() = nullptr;  ///< In place of the fake model.
+    std::unique_ptr<Model> (*make_model)() = nullptr;  ///< Replaces the fake model.
     void (*on_thread)() = nullptr;                     ///< Called first on each driver's thread.
     std::unique_ptr<Device> (*make_device)(std::uint32_t index) = [](std::uint32_t index) -> std::unique_ptr<Device> {
         return std::make_unique<HostDevice>(index);
     };
 };
 
-/// One driver thread for each endpoint, with the fake model. Joins them at its end; who fails must abandon the
-/// endpoints before.
+/// One driver thread per endpoint, with the fake model. The destructor joins them; after a failure, abandon the
+/// endpoints first.
 class FakeDrivers {
 public:
     FakeDrivers(std::deque<Endpoint>& endpoints, std::uint64_t chunks, const FakeDriverOptions& options)

@@ -18,7 +18,7 @@ namespace sluice::test {
 constexpr std::uint32_t fake_input_bytes = 12;
 constexpr std::uint32_t fake_output_bytes = 8;
 
-/// SplitMix64: every item's bytes are different and none is zero for long.
+/// SplitMix64, so that all items differ.
 inline std::uint64_t mix(std::uint64_t x) {
     x += 0x9E3779B97F4A7C15U;
     x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
@@ -81,7 +81,7 @@ public:
     }
 
     std::function<void(std::uint64_t first)> on_read;
-    std::uint32_t step = UINT32_MAX;  ///< So that a chunk is one read unless a test wants several.
+    std::uint32_t step = UINT32_MAX;  ///< Granularity: by default a chunk is one read.
 
 private:
     std::uint64_t items_;

@@ -5,20 +5,20 @@
 
 namespace sluice {
 
-/// Makes this process obey faults, those of SLUICE_FAULT too (take_fault_variable).
+/// Enables faults in this process, including those of SLUICE_FAULT (take_fault_variable).
 void install_faults();
 
-/// Makes the fault that `text` describes happen in this process, which is rank `rank`, and starts
-/// counting anew. Throws Error (usage) when it is malformed or names a point that does not exist.
+/// Arms the fault described by `text` (docs/verification.md) in this process, which is rank `rank`, and resets the
+/// counts. Throws Error (usage) if it is malformed or names an unknown point.
 void arm_fault(std::string_view text, int rank = 0);
 
-/// From now on nothing happens; the count starts anew.
+/// Disarms all faults and resets the counts.
 void disarm_faults();
 
-/// How often point `name` was met since then.
+/// Number of times that point `name` was met since the last reset.
 [[nodiscard]] std::uint64_t times_met(std::string_view name);
 
-/// The same of all points together.
+/// The same for all points together.
 [[nodiscard]] std::uint64_t points_met();
 
 }  // namespace sluice

@@ -10,22 +10,22 @@
 
 namespace sluice::test {
 
-/// A text as plain loops write it, in one precision throughout.
+/// A text written by plain loops, in one precision throughout.
 struct ReferenceText {
     std::string bytes{};
     double log_probability = 0;
-    bool ended = false;   ///< By byte 0, before it was max_length long.
-    double margin = 1e9;  ///< How close a draw came to another byte at least.
+    bool ended = false;   ///< By byte 0, before reaching max_length.
+    double margin = 1e9;  ///< Smallest distance of a draw to another byte.
 };
 
-/// By the formulas of kernels/generator.hpp: no tables, no batches, nothing shared with what it is there to test.
-/// `uniform` gives the draw for byte i of the text.
+/// Follows the formulas of kernels/generator.hpp, without tables or batches, and shares no code with what it tests.
+/// `uniform` returns the draw for byte i of the text.
 template <class Real>
 [[nodiscard]] ReferenceText write_reference(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
                                             const std::string& prefix,
                                             const std::function<float(std::uint32_t)>& uniform);
 
-/// Of `text` and its end, in nats, by the same formulas.
+/// Log-likelihood of `text` and its end, in nats, by the same formulas.
 [[nodiscard]] double reference_log_likelihood(const GruShape& shape, const GruWeights& weights, std::string_view text);
 
 /// Softmax of scores / temperature over the top_k largest.

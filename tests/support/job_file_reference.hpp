@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// docs/job-file.md, which says of each key what it takes and its default.
+/// docs/job-file.md, which documents each key with its values and default.
 class JobFileReference {
 public:
     explicit JobFileReference(const std::string& source_folder) {
@@ -18,7 +18,7 @@ public:
         text_ = text.str();
     }
 
-    /// What stands there about a key of `app`, or of every job, its heading included; empty: nothing.
+    /// The entry of a key of `app`, or of every job, with its heading; empty: none.
     [[nodiscard]] std::string entry_of(const KeySpec& key, std::string_view app = {}) const {
         const std::string heading = "### `" + key.full_name() + "`";
         for (std::size_t at = text_.find(heading); at != std::string::npos; at = text_.find(heading, at + 1)) {
@@ -30,7 +30,7 @@ public:
         return {};
     }
 
-    /// What is wrong with that; empty: nothing.
+    /// What the entry lacks; empty: nothing.
     [[nodiscard]] std::string problem_with(const KeySpec& key, std::string_view app = {}) const {
         const std::string entry = entry_of(key, app);
         for (const std::string& line :

@@ -6,13 +6,13 @@
 
 namespace sluice {
 
-/// From now on everything that core/commit does to files is kept; what was kept before is forgotten.
+/// Starts recording what core/commit does to files; discards earlier records.
 void start_keeping_effects();
 
-/// In the order in which it happened.
+/// In chronological order.
 [[nodiscard]] std::vector<FileEffect> kept_effects();
 
-/// How many there are.
+/// Number of recorded effects.
 [[nodiscard]] std::size_t count_kept_effects();
 
 void stop_keeping_effects();

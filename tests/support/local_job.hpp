@@ -16,12 +16,12 @@ struct LocalJob {
     std::uint32_t staged = 5;
     std::uint32_t readers = 2;
     std::uint32_t window = 16;
-    std::uint64_t first_chunk = 0;  ///< Those before are done.
+    std::uint64_t first_chunk = 0;  ///< Earlier chunks are done.
     Distribution distribution = Distribution::pull;
     FakeDriverOptions driver{};
 };
 
-/// Runs a job in this process: drivers, readers and writer on threads of their own, the comm loop on the caller's.
+/// Runs a job in this process, with drivers, readers and writer on their own threads and the comm loop on the caller's.
 /// Returns the devices' traces.
 inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource& source, OutputWriter& writer) {
     Doorbell bell;

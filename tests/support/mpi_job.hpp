@@ -31,7 +31,7 @@ inline std::vector<std::uint32_t> devices_of_ranks(const MpiSession& session) {
     return devices;
 }
 
-/// What is common to all ranks of a job.
+/// What all ranks of a job have.
 struct MpiRank {
     MpiRank(MpiSession& session, const MpiJob& job)
         : devices(devices_of_ranks(session)),
@@ -54,14 +54,14 @@ struct MpiRank {
     RankEntry record;
 };
 
-/// What messages have said of the clocks; of the last job.
+/// Clock bounds from the messages of the last job.
 struct SeenClocks {
     std::vector<ClockBounds> to_root;
     ClockBounds from_root;
 };
 
-/// Rank 0's part: serves the job and returns the results in the order of the items. A failure leaves no way back: the
-/// caller ends the process with what `on_failure` makes of it, while drivers and messages are still under way.
+/// Rank 0's part: serves the job and returns the results in item order. On a failure calls `on_failure`, which has to
+/// end the process, because drivers and messages are still under way.
 template <class OnFailure>
 std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFailure on_failure,
                                     SeenClocks* seen = nullptr) {
@@ -107,8 +107,8 @@ void run_worker(MpiSession& session, const MpiJob& job, OnFailure on_failure, Se
     }
 }
 
-/// Runs a job that does not fail on all ranks. Returns the results on rank 0; empty elsewhere. No rank begins its next
-/// job before this one is done everywhere: its messages would look the same.
+/// Runs a job that does not fail on all ranks. Returns the results on rank 0, nothing elsewhere. Ends with a barrier,
+/// since messages of the next job would look the same.
 inline std::vector<std::uint64_t> run_on_all_ranks(MpiSession& session, const MpiJob& job, SeenClocks* seen = nullptr) {
     const auto end = [] { std::terminate(); };
     std::vector<std::uint64_t> results;

@@ -12,7 +12,7 @@
 
 namespace sluice::test {
 
-/// An app whose results are numbers, as they are. Its items are nothing.
+/// Codec of an app whose results are numbers in binary form, and whose items are empty.
 class FieldsCodec : public ItemCodec {
 public:
     explicit FieldsCodec(std::vector<OutputField> fields) : fields_(std::move(fields)) {}
@@ -36,8 +36,8 @@ private:
     std::vector<OutputField> fields_;
 };
 
-/// An app whose results are one text each, of at most `longest` bytes: two bytes of length and the text; a length of
-/// 65535 is a missing one.
+/// Codec of an app whose results are one text each, of at most `longest` bytes: two bytes of length, 65535 for a
+/// missing text, then the text.
 class TextCodec final : public FieldsCodec {
 public:
     explicit TextCodec(std::uint32_t longest, std::string name = "text")
@@ -59,7 +59,7 @@ public:
         std::memcpy(result.data(), &missing_length, sizeof missing_length);
     }
 
-    /// The results of some texts.
+    /// Results that hold `texts`.
     [[nodiscard]] std::vector<std::byte> results(std::span<const std::string> texts) const {
         const std::size_t bytes = shape().output_bytes;
         std::vector<std::byte> results(texts.size() * bytes);

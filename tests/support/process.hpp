@@ -14,30 +14,31 @@ namespace sluice::test {
 enum class Stdout {
     caught,
     full,    ///< Every write fails with ENOSPC.
-    unread,  ///< A pipe whose reader has gone away.
+    unread,  ///< A pipe without a reader.
     closed
 };
 
 struct ProcessOptions {
-    std::filesystem::path folder;  ///< Where it starts.
+    std::filesystem::path folder;  ///< Working folder.
     Stdout out = Stdout::caught;
-    std::optional<unsigned long> largest_file = {};  ///< RLIMIT_FSIZE in bytes, its own captured stderr included.
-    std::filesystem::path err = {};                  ///< Where stderr goes; empty: it is caught.
+    std::optional<unsigned long> largest_file =
+        {};                          ///< RLIMIT_FSIZE in bytes, which also applies to its captured stderr.
+    std::filesystem::path err = {};  ///< File for stderr; empty: captured.
 };
 
 struct ProcessResult {
-    int exit_code = -1;  ///< 128 + the signal's number when one ended it.
+    int exit_code = -1;  ///< 128 + the signal's number if a signal ended it.
     std::string out;
     std::string err;
 
-    /// The lines of stderr that announce an error of sluice, or that it has stopped early.
+    /// Lines of stderr with an error of sluice, or the notice of an early stop.
     [[nodiscard]] std::vector<std::string> errors() const;
 
-    /// The lines of stderr but sluice's warnings and its progress: a test's machine may be smaller than its job.
+    /// Lines of stderr without sluice's warnings and progress, which depend on the test's machine.
     [[nodiscard]] std::string besides_warnings() const;
 };
 
-/// One program, started without a shell, stdin empty. Killed and collected by the destructor if it still runs.
+/// A program started without a shell, with empty stdin. The destructor kills it if it still runs.
 class Process {
 public:
     Process(const std::vector<std::string>& words, const ProcessOptions& options);
@@ -48,10 +49,10 @@ public:
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     void send(int signal) const;
 
-    /// What it has written to its caught stderr so far.
+    /// Its captured stderr so far.
     [[nodiscard]] std::string err() const;
 
-    /// Waits for its end. Fails the test when it takes longer than longest_run.
+    /// Waits for its end; fails the test after longest_run.
     [[nodiscard]] ProcessResult wait();
 
 private:

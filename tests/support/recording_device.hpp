@@ -24,14 +24,14 @@ namespace sluice::test {
 
 class RecordingStream;
 
-/// What has happened, in order, as texts ("upload copy 3"). `permits` says which of the things that could happen next
-/// may; `fails` names one that throws instead.
+/// Log of the steps so far, as texts ("upload copy 3"), and what steers the next ones: `permits` selects the possible
+/// steps that may happen, `fails` names one that throws.
 struct Script {
     std::vector<std::string> log{};
     std::function<bool(const std::string& step)> permits = [](const std::string&) { return true; };
     std::string fails{};
 
-    /// Where `step` stands in the log, if it has happened.
+    /// Position of `step` in the log; nullopt: it has not happened.
     [[nodiscard]] std::optional<std::size_t> at(const std::string& step) const {
         const auto found = std::find(log.begin(), log.end(), step);
         return found == log.end() ? std::nullopt
@@ -40,8 +40,8 @@ struct Script {
     [[nodiscard]] bool has(const std::string& step) const { return at(step).has_value(); }
 };
 
-/// A device whose work is done one operation at a time, when the test says so. Its streams are called "upload",
-/// "compute" and "download", in the order in which they are made.
+/// A device that performs one operation at a time, when the test tells it to. Its streams are named "upload", "compute"
+/// and "download", in the order of their creation.
 class RecordingDevice final : public Device {
 public:
     explicit RecordingDevice(Script& script, bool rings = true) : script_(script), rings_(rings) {}
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] const std::vector<RecordingStream*>& streams() const noexcept { return streams_; }
     [[nodiscard]] bool has_pending() const noexcept;
 
-    /// A buffer was freed while an operation was still queued.
+    /// Whether a buffer was freed while an operation was still queued.
     [[nodiscard]] bool freed_under_work() const noexcept { return freed_under_work_; }
 
 private:
@@ -101,7 +101,7 @@ public:
     }
     void run(std::function<void()> task) { enqueue(fmt::format("{} run {}", name_, runs_++), std::move(task)); }
     void wait(const Event& event) override { pending_.push_back({.waits_for = event}); }
-    /// As a graph: what was enqueued at first is enqueued again, whatever `work` would do now.
+    /// Like a graph: enqueues again what the first call enqueued, without calling `work`.
     void launch(std::unique_ptr<CapturedWork>& captured, FunctionRef<void()> work) override {
         if (captured == nullptr) {
             const std::size_t before = pending_.size();
@@ -138,7 +138,7 @@ public:
     }
     [[nodiscard]] Event mark() override { return record(); }
 
-    /// What it would do next; nullptr: nothing, or it has to wait.
+    /// Its next operation; nullptr: none, or it has to wait.
     [[nodiscard]] const std::string* next() {
         skip_waits();
         return pending_.empty() || pending_.front().waits_for ? nullptr : &pending_.front().name;

@@ -14,9 +14,9 @@
 
 namespace sluice::test {
 
-/// A transport that also moves the world on: a pipeline asks for the bell each time it looks around, and then one of
-/// the things happens that can and may. So a run is one thread, and the seed decides about every interleaving. When
-/// nothing can happen any more while the pipeline waits, all events fail.
+/// A transport that also advances the device: each time that the pipeline asks for the bell, one possible and permitted
+/// step happens. Thus a run is single-threaded, and the seed determines the interleaving. If nothing can happen while
+/// the pipeline waits, all events fail.
 class RecordingTransport final : public Transport {
 public:
     RecordingTransport(Script& script, RecordingDevice& device, const ChunkGrid& grid, std::uint32_t depth,
@@ -76,7 +76,7 @@ public:
 private:
     static constexpr int most_idle_looks = 10;
 
-    /// False when nothing can happen.
+    /// Returns false if nothing can happen.
     [[nodiscard]] bool do_one_thing() {
         std::vector<std::function<void()>> possible;
         for (RecordingStream* const stream : device_.streams()) {

@@ -10,7 +10,7 @@
 
 namespace sluice::test {
 
-/// Steps that an item takes in the streaming model.
+/// Steps of an item in the streaming model.
 inline std::uint32_t rounds_of(std::span<const std::byte> item) {
     return 1 + static_cast<std::uint32_t>(fake_result(item) % 7);
 }
@@ -33,9 +33,9 @@ inline std::vector<std::uint64_t> streamed_results(std::uint64_t items) {
     return results;
 }
 
-/// A resident batch that refills itself: each of its rows holds an item, whichever chunk that is of; all rows take a
-/// step at once; a row whose item is done writes the output to the item's own chunk and takes the next item. A
-/// forward() ends as soon as at most `lag` chunks are not done. For host devices and recording ones.
+/// A resident batch that refills itself: each row holds an item of any chunk, and all rows take a step at once. A row
+/// whose item is done writes the output to the item's chunk and takes the next item. forward() returns as soon as at
+/// most `lag` chunks are unfinished. For host and recording devices.
 class StreamingModel final : public Model {
 public:
     using OnItem = void (*)(std::uint32_t index);
@@ -61,7 +61,7 @@ public:
         });
     }
 
-    /// How often it was told to finish; once its streams are gone.
+    /// Number of finish() calls; call once its streams are destroyed.
     [[nodiscard]] std::uint64_t finishes() const noexcept { return finishes_; }
 
 private:

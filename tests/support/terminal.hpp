@@ -5,7 +5,7 @@
 
 namespace sluice::test {
 
-/// A terminal that a test looks at: what a program writes to file() is what it shows.
+/// A terminal under a test's control: programs write to file().
 class Terminal {
 public:
     Terminal();
@@ -15,8 +15,7 @@ public:
 
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
 
-    /// Everything that was written, from the first byte, until `text` is in it or all who write have ended. Fails the
-    /// test when that takes longer than longest_run.
+    /// Everything written so far, once it contains `text` or all writers have ended. Fails the test after longest_run.
     [[nodiscard]] const std::string& read_until(const std::string& text);
     [[nodiscard]] const std::string& read_to_end() { return read_until({}); }
 

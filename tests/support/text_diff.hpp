@@ -4,8 +4,7 @@
 
 namespace sluice::test {
 
-/// What turns `expected` into `actual`, line by line: "  both", "- expected only", "+ actual only"; "" when they are
-/// equal.
+/// Line-by-line difference: "  both", "- expected only", "+ actual only"; empty if the texts are equal.
 [[nodiscard]] std::string text_diff(const std::string& expected, const std::string& actual);
 
 }  // namespace sluice::test

@@ -5,10 +5,9 @@
 
 namespace sluice::test {
 
-/// Counts what threads allocate (the malloc family, through which operator new goes) and lock (pthread mutexes,
-/// rwlocks, condition variables), by the role that each thread has given itself. tests/support/thread_audit.cpp
-/// replaces these functions in the program that it is linked into: not together with a sanitizer, which replaces them
-/// too.
+/// Counts threads' allocations (the malloc family, which operator new uses) and locks (pthread mutexes, rwlocks,
+/// condition variables), by the role that each thread has set. tests/support/thread_audit.cpp replaces these functions
+/// in the program that it is linked into; not usable with a sanitizer, which replaces them too.
 enum class ThreadRole { other, driver, comm, stream, library };
 
 struct AuditCounts {
@@ -24,7 +23,7 @@ void start_audit() noexcept;
 void stop_audit() noexcept;
 [[nodiscard]] AuditCounts audited(ThreadRole role) noexcept;
 
-/// What the calling thread does meanwhile counts for `role`, if it has a role at all.
+/// While it lives, the calling thread, if it has a role, counts for `role`.
 class RoleScope {
 public:
     explicit RoleScope(ThreadRole role) noexcept : before_(become(role)) {

@@ -4,7 +4,7 @@
 
 namespace sluice::test {
 
-/// While it lives, the calling thread can start `threads` more threads; then there are no resources for another one.
+/// While it lives, the calling thread can start only `threads` more threads; further attempts fail with EAGAIN.
 class ThreadLimit {
 public:
     explicit ThreadLimit(std::uint32_t threads) noexcept;

@@ -11,8 +11,8 @@
 
 namespace sluice::test {
 
-/// For a death test: calls `action`, which succeeds, then again where no file can be opened. Ends the process by the
-/// exit code of the Error that this throws, with the error's id on stderr; by 0 if it throws none.
+/// For a death test: calls `action`, which succeeds, then again where no file can be opened. Ends the process with the
+/// exit code of the Error that this throws, and its id on stderr; with 0 if none is thrown.
 template <class Action>
 [[noreturn]] void exit_without_descriptors(Action action) {
     // UndefinedBehaviorSanitizer needs a descriptor to look at a type for the first time: it meets all of them here.
