@@ -14,6 +14,7 @@
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/standard_error.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 namespace {
@@ -67,6 +68,7 @@ Watcher::~Watcher() {
 }
 
 void Watcher::watch() {
+    name_this_thread("watcher");
     const sigset_t set = watched_signals();
     while (!over_.load()) {
         const std::timespec pause{.tv_sec = 0, .tv_nsec = look_every_ns};

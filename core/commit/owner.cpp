@@ -19,6 +19,7 @@
 #include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
 #include "core/sync/stopped_before.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 namespace {
@@ -182,6 +183,7 @@ std::filesystem::path heartbeat_file(const std::filesystem::path& attempt) {
 
 std::jthread send_heartbeats(const std::filesystem::path& file, std::chrono::milliseconds interval) {
     return std::jthread([file, interval](const std::stop_token& stop) {
+        name_this_thread("heartbeat");
         while (!stopped_before(stop, Clock::now() + interval)) {
             touch(file);
         }

@@ -132,6 +132,7 @@ std::optional<std::chrono::nanoseconds> HostStream::run_delay() const {
 }
 
 void HostStream::work() {
+    name_this_thread("stream");
     worker_id_.store(::gettid());
     std::uint64_t head = 0;
     activity_.work(Stage::compute, Activity::no_chunk);  // the first operations may be there already

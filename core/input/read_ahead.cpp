@@ -121,6 +121,7 @@ std::vector<ThreadTrace> ReadAhead::take_traces() {
 
 void ReadAhead::read_chunks(ThreadTrace& trace, ThreadUsage& usage, Activity& activity) {
     const Instant begin = Clock::now();
+    name_this_thread(usage.name);
     ChunkSpan span(trace);
     read_until_end(span, activity);
     span.finish();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/sync/stopped_before.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 namespace {
@@ -68,6 +69,7 @@ GpuUses GpuSampler::finish() {
 }
 
 void GpuSampler::sample(const std::stop_token& stop) {
+    name_this_thread("GPU sampler");
     Nvml nvml(sampling_.library);
     std::vector<Sampled> all = find_all(nvml, sampling_.gpus, uses_.note);
     for (Sampled& one : all) {

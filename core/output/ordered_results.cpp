@@ -91,6 +91,7 @@ std::size_t OrderedResults::bytes_of(std::uint64_t id) const {
 
 void OrderedResults::write_chunks() {
     const Instant begin = Clock::now();
+    name_this_thread("writer");
     for (std::uint64_t id = grid_.begin(); id < grid_.chunks(); ++id) {
         try {
             if (!write_next(id)) {

@@ -1,9 +1,11 @@
 #include "core/trace/thread_usage.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -17,6 +19,12 @@ std::chrono::nanoseconds duration_of(const timeval& time) {
 }
 
 }  // namespace
+
+void name_this_thread(std::string name) noexcept {
+    constexpr std::size_t most = 15;
+    name.resize(std::min(name.size(), most));
+    ::pthread_setname_np(::pthread_self(), name.c_str());
+}
 
 ThreadUsage usage_of_this_thread(std::string name, Instant begin) {
     rusage usage = {};

@@ -21,6 +21,9 @@ struct ThreadUsage {
     friend bool operator==(const ThreadUsage&, const ThreadUsage&) = default;
 };
 
+/// Names the calling thread for debuggers and top; the kernel keeps the first 15 bytes.
+void name_this_thread(std::string name) noexcept;
+
 /// Of the calling thread, which began at `begin`.
 [[nodiscard]] ThreadUsage usage_of_this_thread(std::string name, Instant begin);
 

@@ -10,6 +10,7 @@
 
 #include "core/device/cuda.hpp"
 #include "core/device/host_device.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 namespace {
@@ -63,6 +64,8 @@ std::thread DriverTeam::start(std::uint32_t index, Endpoint& endpoint) {
 
 void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) {
     const Instant begin = Clock::now();
+    const std::string name = fmt::format("driver {}", index);
+    name_this_thread(name);
     // Declared here to live, after a failure, until the comm thread has released the buffers (Endpoint::close).
     std::unique_ptr<Device> device;
     std::unique_ptr<Model> model;
@@ -88,7 +91,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     } catch (...) {  // passed to the comm thread by close()
         failure = std::current_exception();
     }
-    driver.usage = usage_of_this_thread(fmt::format("driver {}", index), begin);
+    driver.usage = usage_of_this_thread(name, begin);
     endpoint.close(failure);
 }
 

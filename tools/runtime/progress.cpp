@@ -14,6 +14,7 @@
 
 #include "core/standard_error.hpp"
 #include "core/sync/stopped_before.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 namespace {
@@ -109,6 +110,7 @@ Progress::Progress(std::uint64_t total, std::uint64_t before, std::function<std:
       thread_([this](const std::stop_token& stop) { show_until(stop); }) {}
 
 void Progress::show_until(const std::stop_token& stop) {
+    name_this_thread("progress");
     const Instant start = Clock::now();
     ProgressView view;
     const auto show = [&] {

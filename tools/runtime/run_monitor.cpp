@@ -11,6 +11,7 @@
 
 #include "core/commit/file.hpp"
 #include "core/standard_error.hpp"
+#include "core/trace/thread_usage.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/time_limit.hpp"
 
@@ -145,6 +146,7 @@ void RunMonitor::end(ExitCode code) noexcept {
 }
 
 void RunMonitor::watch() {
+    name_this_thread("monitor");
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, look_every_, [this] { return over_; })) {
         look();
@@ -152,6 +154,7 @@ void RunMonitor::watch() {
 }
 
 void RunMonitor::ask_slurm(const std::stop_token& stop) {
+    name_this_thread("asks Slurm");
     std::unique_lock lock(mutex_);
     const std::string job = status_.job;
     for (bool again = false; !over_; again = true) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/doorbell.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -24,6 +25,16 @@ TEST(ThreadUsage, CountsTheTimeOnACoreOfOneThreadOnly) {
     EXPECT_GE(busy.cpu, std::chrono::milliseconds(10));
     EXPECT_GT(busy.wall.count(), 0);
     EXPECT_LT(idle.cpu, busy.cpu);
+}
+
+TEST(ThreadName, IsWhatTheKernelShows) {
+    std::string shown;
+    std::thread([&] {
+        name_this_thread("a name of more than fifteen bytes");
+        shown = first_line("/proc/thread-self/comm");
+    }).join();
+
+    EXPECT_EQ(shown, "a name of more ");
 }
 
 TEST(ThreadUsage, CountsAWait) {
