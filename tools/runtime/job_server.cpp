@@ -93,8 +93,8 @@ JobServer::~JobServer() {
 RankTrace JobServer::run() {
     DriverTeam team(*rank_.app, rank_.endpoints, driver_options(context_, job_.plan, rank_));
     warn_once(context_, team.finding());
-    const Watched watched(context_, hang_watch_options(),
-                          [&, this](const ErrorText& reason) { end_abruptly(team, reason); });
+    const HangDetection hang_detection(context_, hang_watch_options(),
+                                       [&, this](const ErrorText& reason) { end_abruptly(team, reason); });
     try {
         bind_comm_thread(context_, rank_.share);
         context_.stop.enter(RunPhase::serving);

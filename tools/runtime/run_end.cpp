@@ -166,14 +166,14 @@ ErrorText why_it_drains(const StopCause& cause) {
             .what = fmt::format("SIG{}, before the chunks in flight were finished", sigabbrev_np(cause.signal))};
 }
 
-Watched::Watched(const RankContext& context, HangWatchOptions options, ShutdownHook::Action shutdown_hook)
+HangDetection::HangDetection(const RankContext& context, HangWatchOptions options, ShutdownHook::Action shutdown_hook)
     : context_(context) {
     context_.shutdown_hook.set(std::move(shutdown_hook));
     CrashReports::set_book(options.book);
     context_.hangs.begin(std::move(options));
 }
 
-Watched::~Watched() {
+HangDetection::~HangDetection() {
     context_.hangs.end();
     CrashReports::set_book(nullptr);
     context_.shutdown_hook.clear();

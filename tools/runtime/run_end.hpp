@@ -64,13 +64,13 @@ void say_that_it_drains(const StopCause& cause);
 [[nodiscard]] ErrorText why_it_drains(const StopCause& cause);
 
 /// While it lives, hangs are detected, and `shutdown_hook` runs when the job has to end at once.
-class Watched {
+class HangDetection {
 public:
     /// `context` and `options.book` outlive it.
-    Watched(const RankContext& context, HangWatchOptions options, ShutdownHook::Action shutdown_hook);
-    ~Watched();
-    Watched(const Watched&) = delete;
-    Watched& operator=(const Watched&) = delete;
+    HangDetection(const RankContext& context, HangWatchOptions options, ShutdownHook::Action shutdown_hook);
+    ~HangDetection();
+    HangDetection(const HangDetection&) = delete;
+    HangDetection& operator=(const HangDetection&) = delete;
 
 private:
     const RankContext& context_;
