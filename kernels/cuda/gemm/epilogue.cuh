@@ -24,7 +24,9 @@ public:
     __device__ __forceinline__ static void prepare(const Target& target, const Layout<C>& layout) {
         ptx::prefetch_map(&target.out);
         for (std::uint32_t warp = 0; warp < C::warps; ++warp) {
-            ptx::barrier_init(layout.residual(warp), 1);
+            for (std::uint32_t box = 0; box < C::boxes; ++box) {
+                ptx::barrier_init(layout.residual(warp, box), 1);
+            }
         }
         for (std::uint32_t set = 0; set < C::term_sets; ++set) {
             ptx::barrier_init(layout.full_terms(set), term_threads);
@@ -67,12 +69,16 @@ public:
                      threadIdx.x % warpgroup_threads / 32 * box_rows),
           number_(C::ping_pong ? consumer : 0) {}
 
-    /// Requests the residual.
+    /// Requests the residual of the first boxes.
     __device__ __forceinline__ void begin(Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
         row_ = static_cast<int>(row + first_row_);
         column_ = static_cast<int>(column);
-        if (arguments_.residual) {
-            request(0);
+        if (arguments_.residual && lane_ == 0) {
+            ptx::wait_for_store_reads<0>();
+#pragma unroll
+            for (std::uint32_t box = 0; box < C::boxes; ++box) {
+                request(box);
+            }
         }
         begin_at_zero<C>(sums);
     }
@@ -87,17 +93,19 @@ public:
             if (!arguments_.residual) {
                 ptx::wait_for_store_reads<C::boxes - 1>();  // of lane 0, which stores
                 __syncwarp();
-            } else if (box % C::boxes == 0) {
-                if (box > 0) {
-                    request(box);
-                }
-                ptx::wait(layout_.residual(warp_), parity_);
-                parity_ ^= 1;
+            } else {
+                ptx::wait(layout_.residual(warp_, box % C::boxes), parity_);
+                parity_ ^= (box + 1) % C::boxes == 0;
             }
             if (chunk == 0) {
                 load_scales(set, block);
             }
             store_box(sums[block], set, box % C::boxes, block, chunk);
+            constexpr std::uint32_t behind = C::boxes > 1 ? 1 : 0;
+            if (arguments_.residual && box >= behind && box - behind + C::boxes < tile_boxes && lane_ == 0) {
+                ptx::wait_for_store_reads<behind>();
+                request(box - behind + C::boxes);
+            }
         }
         __syncwarp();
         if (lane_ == 0) {
@@ -114,19 +122,12 @@ private:
     static constexpr std::uint32_t term_threads = warpgroup_threads - 32;  // of the copying warpgroup
     static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;     // per warp
 
-    /// Requests the residual of the boxes from `first` on, once the previous ones have left.
-    __device__ __forceinline__ void request(std::uint32_t first) const {
-        if (lane_ == 0) {
-            ptx::wait_for_store_reads<0>();
-            const std::uint32_t barrier = layout_.residual(warp_);
-            ptx::arrive_expecting(barrier, C::boxes * box_bytes);
-#pragma unroll
-            for (std::uint32_t i = 0; i < C::boxes; ++i) {
-                const std::uint32_t box = first + i;
-                ptx::load_2d(layout_.box(warp_, i), residual_, barrier, column_of(box % C::chunks),
-                             row_of(box / C::chunks));
-            }
-        }
+    /// Requests the residual of a box, to the place of one that has left. Called by lane 0.
+    __device__ __forceinline__ void request(std::uint32_t box) const {
+        const std::uint32_t place = box % C::boxes;
+        ptx::arrive_expecting(layout_.residual(warp_, place), box_bytes);
+        ptx::load_2d(layout_.box(warp_, place), residual_, layout_.residual(warp_, place), column_of(box % C::chunks),
+                     row_of(box / C::chunks));
     }
 
     __device__ __forceinline__ void store_box(const float (&sums)[C::columns / 2], std::uint32_t set, std::uint32_t box,
@@ -138,15 +139,18 @@ private:
         }
         scale_and_add(values, layout_.bias(set) + chunk * box_columns * 4);
         activate<Type>(values, arguments_.activation);
-        fill(layout_.box(warp_, box), values);
-        if (arguments_.out_sums != nullptr) {
-            store_sums(values, block, chunk);
+        if (arguments_.residual) {
+            add_residual(layout_.box(warp_, box), values);
         }
+        fill(layout_.box(warp_, box), values);
         ptx::fence_copy_engine();
         __syncwarp();
         if (lane_ == 0) {
             ptx::store_2d(out_, layout_.box(warp_, box), column_of(chunk), row_of(block));
             ptx::commit_stores();
+        }
+        if (arguments_.out_sums != nullptr) {
+            store_sums(values, block, chunk);  // behind the fence, which would wait for it
         }
     }
 
@@ -232,22 +236,34 @@ private:
         return column_ + static_cast<int>(chunk * box_columns);
     }
 
-    __device__ __forceinline__ void fill(std::uint32_t box, float (&values)[box_columns / 2]) const {
+    /// Address of this lane's row of two matrices of 8 x 8, the columns' j-th and the next.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t matrices_at(std::uint32_t box, std::uint32_t j) const {
+        const std::uint32_t piece = (j + lane_ / 16) ^ lane_ % 8;
+        return box + lane_ % 16 * step_bytes + piece * 16;
+    }
+
+    __device__ __forceinline__ void add_residual(std::uint32_t box, float (&values)[box_columns / 2]) const {
+        constexpr std::uint32_t loads = box_columns / 16;
+        std::uint32_t words[loads][4];  // all in flight
+#pragma unroll
+        for (std::uint32_t i = 0; i < loads; ++i) {
+            mma::load_matrices(words[i], matrices_at(box, 2 * i));
+        }
+#pragma unroll
+        for (std::uint32_t i = 0; i < loads; ++i) {
+            float others[8];
+            values::unpack({words[i][0], words[i][1], words[i][2], words[i][3]}, others, Type{});
+#pragma unroll
+            for (std::uint32_t j = 0; j < 8; ++j) {
+                values[8 * i + j] += others[j];
+            }
+        }
+    }
+
+    __device__ __forceinline__ void fill(std::uint32_t box, const float (&values)[box_columns / 2]) const {
 #pragma unroll
         for (std::uint32_t j = 0; j < box_columns / 8; j += 2) {
-            const std::uint32_t piece = (j + lane_ / 16) ^ lane_ % 8;
-            const std::uint32_t at = box + lane_ % 16 * step_bytes + piece * 16;
-            if (arguments_.residual) {
-                std::uint32_t words[4];
-                mma::load_matrices(words, at);
-                float others[8];
-                values::unpack({words[0], words[1], words[2], words[3]}, others, Type{});
-#pragma unroll
-                for (std::uint32_t i = 0; i < 8; ++i) {
-                    values[4 * j + i] += others[i];
-                }
-            }
-            ptx::store_matrices(at, values::pack<Type>(values[4 * j], values[4 * j + 1]),
+            ptx::store_matrices(matrices_at(box, j), values::pack<Type>(values[4 * j], values[4 * j + 1]),
                                 values::pack<Type>(values[4 * j + 2], values[4 * j + 3]),
                                 values::pack<Type>(values[4 * j + 4], values[4 * j + 5]),
                                 values::pack<Type>(values[4 * j + 6], values[4 * j + 7]));

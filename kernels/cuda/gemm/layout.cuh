@@ -60,7 +60,7 @@ struct Config {
     static constexpr std::uint32_t scales_at = boxes_at + warps * boxes * box_bytes;
     static constexpr std::uint32_t bias_at = scales_at + term_sets * rows * sizeof(float);
     static constexpr std::uint32_t barriers_at = bias_at + term_sets * columns * sizeof(float);
-    static constexpr std::uint32_t barriers = 2 * stages + warps + (ping_pong ? consumers : 0) + 2 * term_sets;
+    static constexpr std::uint32_t barriers = 2 * stages + warps * boxes + (ping_pong ? consumers : 0) + 2 * term_sets;
     static constexpr std::uint32_t shared_bytes = barriers_at + barriers * 8;
 
     static constexpr bool moves_registers = consumers > 1;
@@ -126,8 +126,9 @@ public:
     }
     __device__ __forceinline__ std::uint32_t full(std::uint32_t stage) const { return barrier(stage); }
     __device__ __forceinline__ std::uint32_t free(std::uint32_t stage) const { return barrier(C::stages + stage); }
-    __device__ __forceinline__ std::uint32_t residual(std::uint32_t warp) const {
-        return barrier(2 * C::stages + warp);
+    /// Of a box.
+    __device__ __forceinline__ std::uint32_t residual(std::uint32_t warp, std::uint32_t box) const {
+        return barrier(2 * C::stages + warp * C::boxes + box);
     }
     /// Of a tile's rows.
     __device__ __forceinline__ std::uint32_t scales(std::uint32_t set) const {
@@ -145,7 +146,7 @@ public:
     }
     /// Ping-pong: the barrier that lets a consumer multiply.
     __device__ __forceinline__ std::uint32_t turn(std::uint32_t consumer) const {
-        return barrier(2 * C::stages + C::warps + consumer);
+        return barrier(2 * C::stages + C::warps * C::boxes + consumer);
     }
 
 private:

@@ -96,7 +96,7 @@ public:
     /// other multiplies.
     __device__ __forceinline__ void wait_for_first() const {
         if (consumer_ == 1) {
-            ptx::wait(layout_.residual(0), 0);
+            ptx::wait(layout_.residual(0, 0), 0);
         }
     }
 
@@ -161,7 +161,7 @@ private:
     }
     __device__ __forceinline__ void let_second_begin() const {
         if (consumer_ == 0 && threadIdx.x % gemm::warpgroup_threads == 0) {
-            ptx::arrive(layout_.residual(0));
+            ptx::arrive(layout_.residual(0, 0));
         }
     }
 
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
             ptx::barrier_init(layout.full(i), 1);
             ptx::barrier_init(layout.free(i), C::consumers * C::cluster);
         }
-        ptx::barrier_init(layout.residual(0), 1);
+        ptx::barrier_init(layout.residual(0, 0), 1);
     });
     gemm::take_roles<C>([&] { produce_steps<Numbers, C>(maps, arguments, layout); },
                         [&](std::uint32_t consumer) { consume_steps<Numbers, part, C>(arguments, layout, consumer); });
