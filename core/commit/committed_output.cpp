@@ -88,7 +88,9 @@ OutputState look_at_output(const CommittedOutputOptions& options) {
     const RunPaths paths = run_paths(options.path, extension_of(options.format));
     const RunIdentity identity = identity_of(options, rows, paths);
     const std::optional<RunFolders> folders = find_run_folder(paths);
+    const auto check_space_for_all = [&] { check_space(paths, identity.plan(), size_to_come(options, rows)); };
     if (!folders) {
+        check_space_for_all();
         return OutputState::absent;
     }
     if (const std::optional<Manifest> manifest = read_manifest(paths)) {
@@ -97,6 +99,7 @@ OutputState look_at_output(const CommittedOutputOptions& options) {
         return OutputState::complete;
     }
     refuse_foreign_file_beside(paths);
+    check_space_for_all();
     if (!status_of(paths.identity())) {
         return OutputState::absent;
     }

@@ -45,7 +45,7 @@ enum class OutputState {
 };
 
 /// The state that a CommittedOutput would find; changes nothing. Throws Error like its constructor, except for what
-/// only an attempt notices: another running attempt, too little space, a folder that cannot be written to.
+/// only an attempt notices: another running attempt, a folder that cannot be written to.
 [[nodiscard]] OutputState look_at_output(const CommittedOutputOptions& options);
 
 /// One attempt at a crash-safe output, from the first look at existing files to the manifest: every chunk is encoded,

@@ -86,6 +86,7 @@ TEST_P(CommittedOutputPlace, AsksForSpaceBeforeItStarts) {
     CommittedOutputOptions options = run_.options();
     as_labels(options, std::uint64_t{1} << 60);
 
+    EXPECT_EQ(code_of([&] { static_cast<void>(look_at_output(options)); }), "73 E-OUT-026");
     EXPECT_EQ(code_of([&] { const CommittedOutput run(options); }), "73 E-OUT-026");
     EXPECT_FALSE(std::filesystem::exists(run_.paths().run_folder()));
     EXPECT_FALSE(std::filesystem::exists(run_.paths().output));
