@@ -114,6 +114,10 @@ awk -F, -v texts="$root/examples/articles.csv" '
         printf "  %-9s %s\n", $3, text
     }' "$out/labels.csv"
 
+launcher="mpirun -n 2 --oversubscribe"
+if [ "$EUID" -eq 0 ]; then
+    launcher+=" --allow-run-as-root" # Open MPI refuses without
+fi
 printf '\nThe first job:\n'
 sed -n '/^$/,$p' "$out/names.txt"
 cat <<TEXT
@@ -126,5 +130,5 @@ Everything is in $out:
 The models are small; examples/models/*.md say how good they are.
 The program: $sluice (run: sluice --help)
 Next: name a text of yours in a job file (docs/job-file.md), or spread a job over 2 ranks:
-  mpirun -n 2 --oversubscribe "$sluice" run "$out/names.toml" --set output.path=names-2.csv
+  $launcher "$sluice" run "$out/names.toml" --set output.path=names-2.csv
 TEXT
