@@ -186,6 +186,11 @@ Error no_answer(const char* program, const std::optional<ChildResult>& result, s
                                      : fmt::format("did not answer within {} s", at_most.count()));
 }
 
+bool knows_no_such_job(const ChildResult& result) {
+    return result.exit_code != 0 && (result.err.find("Invalid job id") != std::string::npos ||
+                                     result.err.find("Invalid job_id") != std::string::npos);
+}
+
 std::string_view line_of(std::string_view word, std::string_view lines) {
     while (!lines.empty()) {
         const std::string_view line = lines.substr(0, lines.find('\n'));

@@ -33,6 +33,9 @@ struct ChildResult {
 [[nodiscard]] Error no_answer(const char* program, const std::optional<ChildResult>& result,
                               std::chrono::seconds at_most);
 
+/// Whether a program of Slurm's says that Slurm does not, or no longer, know the job's number.
+[[nodiscard]] bool knows_no_such_job(const ChildResult& result);
+
 /// Rest of the first of `lines` that begins with `word` and a space; empty: none. Slurm answers for a job with a line
 /// for each task of an array and each component of a heterogeneous job whose own number that is, and for 0 with all
 /// jobs.

@@ -44,12 +44,6 @@ std::string answer_of(const std::vector<std::string>& words, const Submission& s
     }
 }
 
-/// Whether Slurm does not, or no longer, know the job id.
-bool knows_no_such_job(const ChildResult& result) {
-    return result.exit_code != 0 && (result.err.find("Invalid job id") != std::string::npos ||
-                                     result.err.find("Invalid job_id") != std::string::npos);
-}
-
 }  // namespace
 
 bool QueuedJob::is_active() const {

@@ -55,12 +55,18 @@ std::optional<std::chrono::seconds> parse_time_left(std::string_view text) {
 
 std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job, const std::stop_token& stop) {
     const auto answer = run_child({"squeue", "--noheader", "--jobs=" + job, "--format=%A %L"}, squeue_patience, stop);
+    if (answer && knows_no_such_job(*answer)) {
+        return std::nullopt;
+    }
     if (!answer || answer->exit_code != 0) {
         throw no_answer("squeue", answer, squeue_patience);
     }
     const std::string_view text = line_of(job, answer->out);
-    if (text == "UNLIMITED") {
+    if (text == "UNLIMITED" || answer->out.empty()) {
         return std::nullopt;
+    }
+    if (text == "INVALID") {  // less than nothing
+        return std::chrono::seconds(0);
     }
     const auto left = parse_time_left(text);
     return left ? left : throw no_answer("squeue", fmt::format("says {}", quoted(answer->out)));
@@ -68,8 +74,9 @@ std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& 
 
 std::optional<std::chrono::seconds> ask_time_left(const std::string& job, const std::stop_token& stop) {
     if (const char* const end = std::getenv("SLURM_JOB_END_TIME"); end != nullptr) {
-        if (const auto value = count_in(end)) {
-            return std::chrono::seconds(*value - static_cast<std::int64_t>(std::time(nullptr)));
+        const auto now = static_cast<std::int64_t>(std::time(nullptr));
+        if (const auto value = count_in(end); value && *value > now) {  // one that has passed may be another job's
+            return std::chrono::seconds(*value - now);
         }
     }
     return ask_squeue_for_time_left(job, stop);

@@ -11,13 +11,14 @@ namespace sluice {
 /// Parses squeue's time left: "1-02:03:04", "3:04", "0:59". nullopt: "UNLIMITED", "INVALID" or anything else.
 [[nodiscard]] std::optional<std::chrono::seconds> parse_time_left(std::string_view text);
 
-/// Time left of Slurm job `job` from squeue, which may block for up to squeue_patience. nullopt: no limit. Throws Error
-/// (unavailable) when Slurm does not answer, or not before `stop` is requested.
+/// Time left of Slurm job `job` from squeue, which may block for up to squeue_patience. nullopt: no limit, or the job
+/// is over, and this process has only inherited its variables. Throws Error (unavailable) when Slurm does not answer,
+/// or not before `stop` is requested.
 [[nodiscard]] std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& job,
                                                                            const std::stop_token& stop = {});
 inline constexpr std::chrono::seconds squeue_patience{15};
 
-/// The same, from SLURM_JOB_END_TIME if set: the end of the limit as of the job's start.
+/// The same, from SLURM_JOB_END_TIME if that is yet to come: the end of the limit as of the job's start.
 [[nodiscard]] std::optional<std::chrono::seconds> ask_time_left(const std::string& job,
                                                                 const std::stop_token& stop = {});
 

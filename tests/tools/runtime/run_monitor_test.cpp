@@ -94,6 +94,28 @@ TEST(RunMonitor, DoesNotBelieveTheLimitAtTheJobsStartForEver) {
     EXPECT_EQ(run.stop().signal(), 0);
 }
 
+TEST(RunMonitor, DoesNotBelieveTheLimitOfAJobThatIsOver) {
+    for (const char* of_such_a_job : {"-n", "Invalid job id specified >&2; exit 1"}) {
+        const JobInSlurm job(of_such_a_job, "exit 1");
+        ::setenv("SLURM_JOB_END_TIME", std::to_string(std::time(nullptr) + 24).c_str(), 1);
+        const ServingRun run(job);
+
+        EXPECT_TRUE(eventually([&] { return job.times_asked() == 1 && !run.limit(); })) << of_such_a_job;
+
+        EXPECT_EQ(run.stop().signal(), 0) << of_such_a_job;
+    }
+}
+
+TEST(RunMonitor, AsksSlurmWhereTheEndOfTheJobsTimeHasPassed) {
+    const JobInSlurm job("7 1:00:00", "exit 1");
+    ::setenv("SLURM_JOB_END_TIME", "1000", 1);
+    const ServingRun run(job);
+
+    EXPECT_TRUE(eventually([&] { return run.limit().value_or(0) > in_half_an_hour(); }));
+
+    EXPECT_EQ(run.stop().signal(), 0);
+}
+
 TEST(RunMonitor, TakesTheLimitOfItsOwnTaskOfAnArray) {
     const JobInSlurm job("70 0:24; echo 7 1:00:00; echo 6 0:24", "exit 1");
     const ServingRun run(job);
@@ -110,6 +132,14 @@ TEST(RunMonitor, StopsARunInTimeWhenItsJobHasGotNoMore) {
     expect_a_stop_in_time(run.stop());
 
     EXPECT_TRUE(eventually([&] { return job.times_asked() == 2; }));
+}
+
+TEST(RunMonitor, StopsARunWhoseJobsTimeIsOverAlready) {
+    const JobInSlurm job("7 INVALID", "echo 7 INVALID");
+    ::setenv("SLURM_JOB_END_TIME", "1000", 1);
+    const ServingRun run(job);
+
+    expect_a_stop_in_time(run.stop());
 }
 
 TEST(RunMonitor, StopsARunInTimeWhenSlurmDoesNotAnswerAgain) {
