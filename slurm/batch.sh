@@ -66,7 +66,7 @@ if [ "$again" = yes ]; then
     if [ "$SLUICE_RESUME" = requeue ]; then
         if scontrol requeue "$SLURM_JOB_ID"; then
             sleep 120 # Slurm ends the script here
-        else
+        elif [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" != PENDING ]; then # by Slurm: a node was lost
             say_that_none_follows
         fi
     elif [ "$SLUICE_RESUME" = dependency ]; then

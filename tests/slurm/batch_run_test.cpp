@@ -27,8 +27,11 @@ public:
         for (const char* program : {"scontrol", "sbatch"}) {
             slurm_.add(program, std::string("echo ") + program + " \"$@\" >>" + calls().native() + "; exit 1");
         }
+        slurm_.add("squeue", "echo COMPLETING");
         write_file(folder_.path() / "script.sh", std::string(batch_text()));
     }
+
+    void add(const std::string& program, const std::string& body) const { slurm_.add(program, body); }
 
     /// Its stderr. `variables` beside what the script gets from every job.
     [[nodiscard]] std::string run(std::map<std::string, std::string> variables) const {
@@ -83,6 +86,14 @@ TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsItAndTellsWhenSlurmRefuses)
     const StoppedAttempt followed;
     EXPECT_EQ(followed.run({{"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "1"}}), refused);
     EXPECT_THAT(followed.requests(), HasSubstr("--dependency=afterany:7"));
+}
+
+TEST(BatchRun, DoesNotComplainWhereSlurmItselfHasQueuedTheJobAgain) {
+    const StoppedAttempt after_a_nodes_loss;
+    after_a_nodes_loss.add("squeue", "echo PENDING");
+
+    EXPECT_EQ(after_a_nodes_loss.run({{"SLUICE_RESUME", "requeue"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "0"}}), "");
+    EXPECT_THAT(after_a_nodes_loss.requests(), HasSubstr("scontrol requeue 7"));
 }
 
 TEST(BatchRun, SaysInTheLogThatNoAttemptFollowsTheLastOneAllowed) {
