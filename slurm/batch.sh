@@ -72,7 +72,8 @@ if [ "$again" = yes ]; then
     elif [ "$SLUICE_RESUME" = dependency ]; then
         # 70 s later, so that an attempt on other nodes does not take this one for alive.
         export SLUICE_ATTEMPT=$((SLUICE_ATTEMPT + 1))
-        next=$(sbatch --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 \
+        mapfile -t options <"${SLUICE_SCRIPT%/*}/options" # of the command line: the #SBATCH lines lack them
+        next=$(sbatch ${options[@]+"${options[@]}"} --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 \
             --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT") || say_that_none_follows
         if [ -n "$next" ]; then
             "$SLUICE_BIN" follow --plan "$SLUICE_PLAN" --job "$next"

@@ -13,6 +13,7 @@ struct RunFiles {
     [[nodiscard]] std::filesystem::path submission() const { return run_folder / "submitted.json"; }
     [[nodiscard]] std::filesystem::path plan() const { return run_folder / "plan.toml"; }
     [[nodiscard]] std::filesystem::path script() const { return run_folder / "script.sh"; }
+    [[nodiscard]] std::filesystem::path options() const { return run_folder / "options"; }  ///< Behind `--`.
     [[nodiscard]] std::filesystem::path logs() const { return run_folder / "logs"; }
     [[nodiscard]] std::filesystem::path lock() const { return run_folder / "submit.lock"; }  ///< While it is submitted.
 

@@ -85,7 +85,8 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
     return *result;
 }
 
-void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths) {
+void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths,
+                     const std::vector<std::string>& more) {
     const mode_t users = ::umask(0077);  // plan and script are private; the job's output follows the user's umask
     make_folder(paths.logs(), private_mode);
     remove_file(paths.drain_request());
@@ -95,6 +96,7 @@ void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeat
     }
     write_text_durably(paths.plan(), to_toml(job));
     write_text_durably(paths.script(), batch_script(job, paths));
+    write_text_durably(paths.options(), fmt::format("{}", fmt::join(more, "\n")));
     ::umask(users);
 }
 
@@ -141,7 +143,7 @@ Submission submit(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths 
     const Descriptor lock = lock_submission(paths);
     refuse_second_job(paths);
     refuse_foreign_file_beside(run);
-    write_run_files(job, paths, deaths);
+    write_run_files(job, paths, deaths, more);
     const ChildResult result = call_sbatch(sbatch_words({"--parsable"}, more, paths.script()));
     const std::optional<Submission> submission = parse_submission(result.out);
     if (!submission) {

@@ -29,6 +29,7 @@ public:
         }
         slurm_.add("squeue", "echo COMPLETING");
         write_file(folder_.path() / "script.sh", std::string(batch_text()));
+        write_file(folder_.path() / "options", "--qos=high\n--job-name=a  'b");
     }
 
     void add(const std::string& program, const std::string& body) const { slurm_.add(program, body); }
@@ -86,6 +87,7 @@ TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsItAndTellsWhenSlurmRefuses)
     const StoppedAttempt followed;
     EXPECT_EQ(followed.run({{"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "1"}}), refused);
     EXPECT_THAT(followed.requests(), HasSubstr("--dependency=afterany:7"));
+    EXPECT_THAT(followed.requests(), HasSubstr("--qos=high --job-name=a  'b --parsable"));
 }
 
 TEST(BatchRun, DoesNotComplainWhereSlurmItselfHasQueuedTheJobAgain) {

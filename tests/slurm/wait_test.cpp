@@ -162,6 +162,22 @@ TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
     }
 }
 
+TEST(Submit, KeepsTheOptionsBehindTheDashesForJobsThatFollow) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "exit 0");
+    const auto options_after = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"submit", "job.toml", "--"};
+        words.insert(words.end(), more.begin(), more.end());
+        EXPECT_EQ(Process(launch_words(0, words), ProcessOptions{.folder = job.path()}).wait().exit_code, 0);
+        return contents(job.path() / "labels.csv.sluice/options");
+    };
+
+    EXPECT_EQ(options_after({"--qos=high", "--job-name=a 'b"}), "--qos=high\n--job-name=a 'b");
+    EXPECT_EQ(options_after({}), "");
+}
+
 TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
