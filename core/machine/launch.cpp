@@ -49,6 +49,13 @@ void read_launcher(Launch& launch, const Reader& reader) {
     }
 }
 
+/// Slurm's own PMIx would tell a step of one task of nobody else, and that only to the first program of the task that
+/// starts MPI: a later one, as in `srun --pty bash`, would be ended.
+bool is_alone_in_its_step(const Launch& launch, const Reader& reader) {
+    return launch.launcher == Launcher::srun && launch.tasks == 1 && !reader.has("PMI_SIZE") &&
+           reader.text("PMIX_NAMESPACE").starts_with("slurm.pmix.");
+}
+
 }  // namespace
 
 std::optional<std::string> own_variable(const char* name) {
@@ -61,6 +68,7 @@ Launch read_launch(const Environment& environment) {
     Launch launch{.has_manager = reader.has("PMIX_RANK") || reader.has("PMI_RANK") || reader.has("PMI_SIZE"),
                   .slurm_job = environment("SLURM_JOB_ID")};
     read_launcher(launch, reader);
+    launch.has_manager = launch.has_manager && !is_alone_in_its_step(launch, reader);
     if (launch.slurm_job) {
         launch.slurm_job = escaped(*launch.slurm_job);
         launch.nodes = reader.number("SLURM_JOB_NUM_NODES").value_or(0);

@@ -47,6 +47,21 @@ TEST(Launch, ReadsASlurmStep) {
     EXPECT_FALSE(find_singletons(launch, 4));
 }
 
+TEST(Launch, AsksNobodyForOthersInASlurmStepOfOneTask) {
+    Variables alone{
+        {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}, {"PMIX_RANK", "0"}, {"PMIX_NAMESPACE", "slurm.pmix.7.0"}};
+    EXPECT_FALSE(launch_with(alone).may_have_others());
+
+    alone["PMIX_NAMESPACE"] = "prterun-n0-1234@1";
+    EXPECT_TRUE(launch_with(alone).may_have_others()) << "another launcher within the step";
+    alone["PMIX_NAMESPACE"] = "slurm.pmix.7.0";
+    alone["PMI_SIZE"] = "4";
+    EXPECT_TRUE(launch_with(alone).may_have_others()) << "another launcher within the step";
+    Variables several = step;
+    several["PMIX_NAMESPACE"] = "slurm.pmix.7.0";
+    EXPECT_TRUE(launch_with(several).may_have_others());
+}
+
 TEST(Launch, ReadsABatchScript) {
     const Launch launch = launch_with({{"SLURM_JOB_ID", "1"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}});
 
