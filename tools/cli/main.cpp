@@ -4,8 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/error.hpp"
@@ -27,9 +29,18 @@ void keep_standard_streams() {
     }
 }
 
-/// Before ranks communicate, all fail the same way: only one reports it.
-bool leaves_it_to_the_first_rank(sluice::Arguments arguments) {
-    return sluice::is_for_ranks(arguments) && sluice::read_launch().is_other_rank();
+/// Before ranks communicate, all fail the same way, and of any command all have the same command line: only one reports
+/// it.
+bool leaves_it_to_the_first_rank(sluice::Arguments arguments, sluice::ExitCode code) {
+    return (sluice::is_for_ranks(arguments) || code == sluice::ExitCode::usage) &&
+           sluice::read_launch().is_other_rank();
+}
+
+/// mpirun ends all processes as soon as one fails, perhaps before the first rank has said why.
+int fail_after_the_first_rank(sluice::ExitCode code) {
+    constexpr std::chrono::seconds patience{1};
+    std::this_thread::sleep_for(patience);
+    return static_cast<int>(code);
 }
 
 int fail(const sluice::Failure& failure) {
@@ -48,8 +59,8 @@ int sluice::main(int argc, char** argv, const Apps& apps) {
         arguments.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
         return sluice::run_command_line(arguments, apps);
     } catch (const sluice::Error& error) {
-        return leaves_it_to_the_first_rank(arguments) ? static_cast<int>(error.code())
-                                                      : fail({error.code(), error.text()});
+        return leaves_it_to_the_first_rank(arguments, error.code()) ? fail_after_the_first_rank(error.code())
+                                                                    : fail({error.code(), error.text()});
     } catch (const std::exception&) {  // fails only this process
         return fail(sluice::describe(std::current_exception(), ""));
     } catch (...) {

@@ -51,7 +51,7 @@ TEST(Speaking, IsUpToEachProcessOfACommandThatKnowsNoRanks) {
 }
 
 TEST(Speaking, IsLeftToTheFirstOfSeveralRanks) {
-    for (const char* command : {"run", "resume", "exec", "doctor"}) {
+    for (const char* command : {"run", "resume", "exec", "doctor", "verify", "no-such-command"}) {
         const ProcessResult second = sluice_with(second_of_four, {command, "--no-such-option"});
         const ProcessResult first =
             sluice_with({"SLURM_STEP_NUM_TASKS=4", "SLURM_PROCID=0", "PMIX_RANK=0"}, {command, "--no-such-option"});
