@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/e2e/job_folder.hpp"
 #include "tests/support/files.hpp"
@@ -67,6 +68,43 @@ TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), HasSubstr("rank 2 on "));
     job.expect_unfinished();
+}
+
+/// Words that start the first rank in `first` and the second in `second`.
+std::vector<std::string> two_ranks(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+    std::vector<std::string> words = launch_words(1, {});
+    words.pop_back();
+    words.insert(words.end(), first.begin(), first.end());
+    words.insert(words.end(), {":", "-n", "1"});
+    words.insert(words.end(), second.begin(), second.end());
+    return words;
+}
+
+TEST(MpiJobs, ThatDifferByRankAreRefusedBeforeAnythingIsWritten) {
+    const JobFolder job(3);
+    const JobFolder other(3);
+    const std::string file = (job.path() / "job.toml").native();
+    const std::vector<std::string> run{SLUICE_PROGRAM, "run", file};
+    const std::string other_file = (other.path() / "job.toml").native();
+    const std::vector<std::pair<std::vector<std::string>, const char*>> others{
+        {{other_file}, "rank 1 was started for '"},
+        {{file, "--set", "output.path=other.csv"}, "rank 1 was started with another --set than rank 0"},
+    };
+
+    for (const auto& [arguments, message] : others) {
+        std::vector<std::string> other_run{SLUICE_PROGRAM, "run"};
+        other_run.insert(other_run.end(), arguments.begin(), arguments.end());
+        const ProcessResult result = Process(two_ranks(run, other_run), {.folder = job.path()}).wait();
+
+        EXPECT_EQ(result.exit_code, 78) << result.err;
+        ASSERT_EQ(result.errors().size(), 1U) << result.err;
+        EXPECT_THAT(result.errors().front(), HasSubstr("error[E-MPI-072]: rank 0 on "));
+        EXPECT_THAT(result.errors().front(), HasSubstr(message));
+        EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
+    }
+    const ProcessResult unseen =
+        Process(two_ranks(run, {SLUICE_PROGRAM, "run", "/no/such/job.toml"}), {.folder = job.path()}).wait();
+    EXPECT_EQ(unseen.exit_code, 0) << "only rank 0 has to see it\n" << unseen.err;
 }
 
 TEST(MpiJobFile, ThatIsWrongIsSaidOnce) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <system_error>
 
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
@@ -43,10 +44,24 @@ std::optional<std::chrono::seconds> time_left_of(const ParsedArguments& parsed) 
     return left;
 }
 
-RunOptions run_options_of(const ParsedArguments& parsed) {
+/// As RunOptions::named. Only rank 0 has to see a file.
+std::string named_job(const std::string& name, const ParsedArguments& parsed) {
+    std::error_code unknown;
+    std::string job = std::filesystem::absolute(name, unknown).native();
+    if (unknown || !std::filesystem::exists(job, unknown)) {
+        return {};
+    }
+    for (const Override& one : overrides_of(parsed)) {
+        job += fmt::format("\n{}={}", one.key, one.value);
+    }
+    return job;
+}
+
+RunOptions run_options_of(const ParsedArguments& parsed, const std::string& name) {
     return {.quiet = parsed.has("quiet"),
             .time_left = time_left_of(parsed),
             .progress = !parsed.has("no-progress"),
+            .named = named_job(name, parsed),
             .retry = parsed.has("retry"),
             .full_table = parsed.has("table")};
 }
@@ -56,7 +71,7 @@ int run_job_file(const ParsedArguments& parsed) {
     const std::string path = operand_of(parsed, "job file");  // an invalid command line is reported before ranks meet
     const std::vector<Override> overrides = overrides_of(parsed);
     const auto file = [&] { return JobFile{.path = path, .overrides = overrides}; };
-    return run(file, parsed.apps, run_options_of(parsed));
+    return run(file, parsed.apps, run_options_of(parsed, path));
 }
 
 int resume(const ParsedArguments& parsed) {
@@ -64,7 +79,7 @@ int resume(const ParsedArguments& parsed) {
     const std::vector<Override> overrides = overrides_of(parsed);
     take_fault_variable(static_cast<int>(read_launch().number));
     return run([&] { return kept_job(named_run(name, parsed.apps).paths, overrides, parsed.apps); }, parsed.apps,
-               run_options_of(parsed));
+               run_options_of(parsed, name));
 }
 
 int run_plan(const ParsedArguments& parsed) {

@@ -34,8 +34,8 @@ struct Meeting {
     ClockOffset clock{};                           ///< This rank's.
 };
 
-/// Checks that all ranks run the same build, and aligns the clocks. Collective. Throws Error (configuration,
-/// E-MPI-070).
+/// Checks that all ranks run the same build and were started for the same job, and aligns the clocks. Collective.
+/// Throws Error (configuration, E-MPI-070 and E-MPI-072).
 [[nodiscard]] Meeting meet_ranks(const RankContext& context);
 
 /// What rank 0 announces: what to do next, the exit code of all ranks because the job could not be prepared, or that

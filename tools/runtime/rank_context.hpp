@@ -34,6 +34,7 @@ struct RankContext {
     PhaseLog& phases;
     const ThrottleMeter& throttling;  ///< Counts since the start.
     std::string host;
+    std::string job{};  ///< As this rank's command line names it: RunOptions::named.
     Instant start{};
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }

@@ -89,6 +89,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
                               .phases = phases,
                               .throttling = throttling,
                               .host = host,
+                              .job = options.named,
                               .start = start};
     std::shared_ptr<RunMonitor> monitor;  // rank 0's
     if (context.rank() == 0) {

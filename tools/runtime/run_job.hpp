@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "tools/runtime/job_file.hpp"
 
@@ -14,8 +15,9 @@ struct RunOptions {
     std::filesystem::path run_folder{};  ///< Of a submitted job; exists already.
     /// As of this process's start; nullopt: ask Slurm, if this is its job.
     std::optional<std::chrono::seconds> time_left{};
-    bool progress = true;     ///< A bar on a terminal, or log lines.
-    bool retry = false;       ///< Ignore the deaths of earlier attempts.
+    bool progress = true;  ///< A bar on a terminal, or log lines.
+    std::string named{};   ///< What this rank was started for: a file, then all --set in lines; empty: it cannot tell.
+    bool retry = false;    ///< Ignore the deaths of earlier attempts.
     bool full_table = false;  ///< All times of all ranks instead of a line per stage.
 };
 
