@@ -33,13 +33,13 @@ if [ -z "$cpus" ]; then
         cpus=1
     fi
 fi
-export SRUN_CPUS_PER_TASK=$cpus # srun does not take it from sbatch
 
 if [ "$SLUICE_LAUNCHER" = srun ]; then
+    export SRUN_CPUS_PER_TASK=$cpus # srun does not take it from sbatch
     srun --mpi="$SLUICE_MPI" --kill-on-bad-exit=1 --ntasks=$((SLURM_JOB_NUM_NODES * SLUICE_RANKS)) \
         --ntasks-per-node="$SLUICE_RANKS" --cpus-per-task="$cpus" --cpu-bind=cores --distribution=block:block \
         "$SLUICE_BIN" exec --plan "$SLUICE_PLAN" &
-else
+else # srun, by which mpirun starts one daemon a node, is to give that all of the node's CPUs
     mpirun --map-by "ppr:$SLUICE_RANKS:node" --bind-to none "$SLUICE_BIN" exec --plan "$SLUICE_PLAN" &
 fi
 step=$!

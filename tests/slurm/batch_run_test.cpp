@@ -113,6 +113,22 @@ TEST(BatchRun, SaysInTheLogThatNoAttemptFollowsTheLastOneAllowed) {
     EXPECT_THAT(followed.requests(), IsEmpty());
 }
 
+TEST(BatchRun, LeavesTheDaemonsOfMpirunAllCpus) {
+    const StoppedAttempt alone;
+    for (const char* launcher : {"srun", "mpirun"}) {
+        alone.add(launcher, std::string("echo ") + launcher + " ${SRUN_CPUS_PER_TASK:-all} >>calls; exit 75");
+    }
+    const std::map<std::string, std::string> attempt{{"SLUICE_RESUME", "manual"}, {"SLURM_CPUS_PER_TASK", "2"}};
+
+    for (const char* launcher : {"srun", "mpirun"}) {
+        std::map<std::string, std::string> variables = attempt;
+        variables.insert({"SLUICE_LAUNCHER", launcher});
+        EXPECT_EQ(alone.run(variables), "");
+    }
+
+    EXPECT_EQ(alone.requests(), "srun 2\nmpirun all\n");
+}
+
 TEST(BatchRun, SaysNothingOfAttemptsWhereNoneWereAskedFor) {
     const StoppedAttempt alone;
 
