@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const Arguments argu
         if constexpr (pooled) {
 #pragma unroll
             for (std::uint32_t c = 0; c < columns_a_thread; ++c) {
-                s[0][c] = fmaxf(fmaxf(s[0][c], s[1][c]), s[2][c]);
+                s[0][c] = ptx::larger_or_nan(ptx::larger_or_nan(s[0][c], s[1][c]), s[2][c]);
             }
         }
 #pragma unroll
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const Arguments argu
             if (at < arguments.positions && of < arguments.items) {
 #pragma unroll
                 for (std::uint32_t c = 0; c < columns_a_thread; ++c) {
-                    s[p][c] = arguments.relu ? fmaxf(s[p][c], 0.0F) : s[p][c];
+                    s[p][c] = arguments.relu ? ptx::larger_or_nan(s[p][c], 0.0F) : s[p][c];
                 }
                 const std::uint32_t kept = pooled ? arguments.positions / group : arguments.positions;
                 const std::size_t number = std::size_t{of} * kept + (pooled ? at / group : at);

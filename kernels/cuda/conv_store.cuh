@@ -59,14 +59,14 @@ __device__ __forceinline__ void begin_with(float (&sums)[products][count], Bias 
     }
 }
 
-/// Sets the first product's sums to the maximum of all products'.
+/// Sets the first product's sums to the maximum of all products'; a NaN stays one.
 template <std::uint32_t products, std::uint32_t count>
 __device__ __forceinline__ void take_largest(float (&sums)[products][count]) {
 #pragma unroll
     for (std::uint32_t i = 0; i < count; ++i) {
 #pragma unroll
         for (std::uint32_t m = 1; m < products; ++m) {
-            sums[0][i] = fmaxf(sums[0][i], sums[m][i]);
+            sums[0][i] = ptx::larger_or_nan(sums[0][i], sums[m][i]);
         }
     }
 }

@@ -97,7 +97,7 @@ __device__ __forceinline__ void take_best(float (&best)[8], const float (&y)[8],
     values::unpack(beta, b, __half{});
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-        best[i] = fmaxf(best[i], fmaf(y[i], g[i], b[i]));
+        best[i] = ptx::larger_or_nan(best[i], fmaf(y[i], g[i], b[i]));
     }
 }
 
@@ -107,7 +107,7 @@ __device__ __forceinline__ void take_best(__half2 (&best)[4], const float (&y)[8
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
         const __half2 two = __floats2half2_rn(y[2 * i], y[2 * i + 1]);
-        best[i] = __hmax2(best[i], __hfma2(two, values::half2_of(gamma, i), values::half2_of(beta, i)));
+        best[i] = __hmax2_nan(best[i], __hfma2(two, values::half2_of(gamma, i), values::half2_of(beta, i)));
     }
 }
 
@@ -257,7 +257,7 @@ __global__ void __launch_bounds__(threads, 1) norm_fp32(const Arguments argument
                 values::unpack(share.load(static_cast<const float*>(arguments.beta), u, p), b, float{});
 #pragma unroll
                 for (int v = 0; v < 4; ++v) {
-                    best[v] = fmaxf(best[v], fmaf(x[u][p][v] * scale, g[v], b[v]));
+                    best[v] = ptx::larger_or_nan(best[v], fmaf(x[u][p][v] * scale, g[v], b[v]));
                 }
             }
             if (share.has(u)) {

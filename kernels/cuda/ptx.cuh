@@ -83,6 +83,13 @@ __device__ __forceinline__ void store_shared(std::uint32_t address, std::uint32_
 
 // --- Arithmetic ---
 
+/// The larger one; NaN if one is, unlike fmaxf().
+__device__ __forceinline__ float larger_or_nan(float a, float b) {
+    float larger;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+    return larger;
+}
+
 /// 1/x, with a relative error of about 2^-23; subnormal results become zero.
 __device__ __forceinline__ float reciprocal_about(float x) {
     float y;

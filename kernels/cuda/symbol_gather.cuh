@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(block_threads, 1) symbol_gather(const GatherAr
                 values::unpack(beta[p], o, T{});
 #pragma unroll
                 for (int v = 0; v < n; ++v) {
-                    best[v] = fmaxf(best[v], fmaf(fmaf(y[v], scale.x, scale.y), g[v], o[v]));
+                    best[v] = ptx::larger_or_nan(best[v], fmaf(fmaf(y[v], scale.x, scale.y), g[v], o[v]));
                 }
             }
             values::store<Out>(arguments.out, std::size_t{begin + i} * arguments.groups + group, arguments.channels,

@@ -92,14 +92,14 @@ __device__ __forceinline__ uint4 pack(const float (&from)[8]) {
 template <bool relu = false>
 __device__ __forceinline__ float round_tf32(float value) {
     std::uint32_t rounded;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(relu ? fmaxf(value, 0.0F) : value));
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(relu ? ptx::larger_or_nan(value, 0.0F) : value));
     return __uint_as_float(rounded);
 }
 
 /// In the two parts of tf32x3.
 template <bool relu = false>
 __device__ __forceinline__ float2 split_tf32(float value) {
-    const float all = relu ? fmaxf(value, 0.0F) : value;
+    const float all = relu ? ptx::larger_or_nan(value, 0.0F) : value;
     const float first = round_tf32(all);
     return {first, round_tf32(all - first)};
 }

@@ -51,7 +51,7 @@ __device__ __forceinline__ void activate(float (&values)[count], Activation acti
         case Activation::relu:
 #pragma unroll
             for (float& value : values) {
-                value = fmaxf(value, 0.0F);
+                value = ptx::larger_or_nan(value, 0.0F);
             }
             break;
         case Activation::gelu_tanh:

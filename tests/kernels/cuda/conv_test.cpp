@@ -205,6 +205,36 @@ TEST_F(Convolution, GivesAnItemTheSameBitsWhereverItLies) {
     }
 }
 
+TEST_F(Convolution, LeavesNoNumberOfWhatIsNone) {
+    constexpr std::size_t item_of_nan = 1;
+    constexpr std::size_t position_of_nan = 10;
+    const Case cases[] = {{{.length = 30, .channels = 64, .outputs = 512, .taps = 4, .relu = true, .pool = 3}, 3},
+                          {{.length = 30, .channels = 64, .outputs = 256, .taps = 3, .relu = true}, 3}};
+    for (const Case& c : cases) {
+        const auto& s = c.shape;
+        const auto bias = random_values(s.outputs, 1.0F, 3);
+        for (const Kind& kind : kinds()) {
+            SCOPED_TRACE(testing::Message() << "pool " << s.pool << ' ' << kind);
+            auto in = rounded(kind.precision, random_values(std::size_t{c.items} * s.length * s.channels, 1.0F, 1));
+            in[(item_of_nan * s.length + position_of_nan) * s.channels + 5] = NAN;
+            const auto weights =
+                rounded(kind.precision, random_values(std::size_t{s.outputs} * s.channels * s.taps, 0.05F, 2));
+
+            const std::vector<float> got = run(c, kind, in, weights, bias);
+
+            const std::size_t pooled = s.positions() / s.pool;
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < got.size(); ++i) {
+                const std::size_t first = i / s.outputs % pooled * s.pool;  // position before pooling
+                const bool reads_it = i / s.outputs / pooled == item_of_nan && first < position_of_nan + 1 &&
+                                      position_of_nan < first + s.pool - 1 + s.taps;
+                wrong += std::isnan(got[i]) == reads_it ? 0 : 1;
+            }
+            EXPECT_EQ(wrong, 0U);
+        }
+    }
+}
+
 TEST_F(Convolution, DoesNothingForNoItems) {
     const Case none{{.length = 9, .channels = 64, .outputs = 256, .taps = 3}, 0};
     const DeviceMemory memory(1 << 20);

@@ -1,6 +1,7 @@
 #include "kernels/cuda/gemm/gemm.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tests/kernels/cuda/gemm_operands.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
@@ -137,6 +138,33 @@ TEST_F(GemmOnGpu, MultipliesManyTilesAsFew) {
                                               expected.begin() + static_cast<std::ptrdiff_t>(i / repeats * bytes));
                 }
                 EXPECT_TRUE(same) << name_of(way) << ", tile " << tile << ", " << depth << " deep";
+            }
+        }
+    }
+}
+
+TEST_F(GemmOnGpu, LeavesNoNumberOfARowWithOneThatIsNone) {
+    constexpr std::size_t row_of_nan = 5;
+    constexpr std::uint16_t nan = 0x7FFF;  // in bf16 and in fp16
+    for (const Activation activation : {Activation::relu, Activation::gelu_tanh, Activation::gelu_erf}) {
+        const GemmShape shape{130, 72, 64, activation};
+        for (const Precision precision : of_two_bytes) {
+            const GemmOperands operands(precision, shape.rows, shape.columns, shape.depth, 3);
+            check_cuda(cudaMemcpy(operands.on_device[0].as<std::uint16_t>() + row_of_nan * shape.depth + 3, &nan,
+                                  sizeof nan, cudaMemcpyHostToDevice),
+                       "cudaMemcpy");
+            for (const MatrixInstructions way : ways()) {
+                for (std::size_t tile = 0; tile < tiles_of(way); ++tile) {
+                    SCOPED_TRACE(testing::Message() << name_of(way) << ", tile " << tile);
+
+                    const std::vector<float> got =
+                        decode(precision, multiply_on_gpu(shape, precision, operands, GemmExtras::bias,
+                                                          {.tile = tile, .instructions = way}));
+
+                    for (std::size_t i = 0; i < got.size(); ++i) {
+                        ASSERT_EQ(std::isnan(got[i]), i / shape.columns == row_of_nan) << i;
+                    }
+                }
             }
         }
     }

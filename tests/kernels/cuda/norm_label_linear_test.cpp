@@ -71,6 +71,31 @@ TEST_F(Norm, EqualsAPlainOneAtOddSizesInEveryPrecision) {
     }
 }
 
+TEST_F(Norm, LeavesNoNumberOfAnItemWithOneThatIsNone) {
+    constexpr NormPoolShape shape{.positions = 33, .channels = 40};
+    constexpr std::uint32_t items = 3;
+    constexpr std::size_t count = std::size_t{shape.positions} * shape.channels;
+    const auto gamma = random_values(count, 1.0F, 1);
+    const auto beta = random_values(count, 1.0F, 2);
+    for (const Precision precision : every_precision) {
+        std::vector<float> in = rounded(precision, random_values(items * count, 2.0F, 3));
+        in[count + 7] = NAN;
+        const DeviceMemory in_memory{std::span<const std::byte>(encode(precision, in, shape.channels))};
+        const DeviceMemory gamma_memory{std::span<const std::byte>(pack_norm(shape, precision, gamma))};
+        const DeviceMemory beta_memory{std::span<const std::byte>(pack_norm(shape, precision, beta))};
+        const Precision of_result = in_one_part(precision);
+        const DeviceMemory out(items * count / NormPoolShape::pool * element_bytes(of_result));
+
+        NormPool(shape, precision, {in_memory.as(), gamma_memory.as(), beta_memory.as(), out.as()})
+            .enqueue(items, nullptr);
+
+        const std::vector<float> got = decode(of_result, out.content());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            ASSERT_EQ(std::isnan(got[i]), i / (count / NormPoolShape::pool) == 1) << i;
+        }
+    }
+}
+
 TEST_F(Linear, EqualsAPlainOneInEveryPrecision) {
     const LinearGemmShape shape{.inputs = 264, .outputs = 40, .relu = true};
     const DeviceMemory workspace(linear_workspace_bytes);
