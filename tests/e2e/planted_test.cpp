@@ -85,10 +85,10 @@ TEST_P(PlantedStage, IsNamed) {
 
     const json& verdict = report.at("verdict");
     EXPECT_EQ(verdict.at("least"), stage) << verdict.dump(2);
-    if (GetParam().ranks == 0) {  // ranks that share a busy machine's cores wait for them, too
+    if (GetParam().ranks == 0) {  // ranks that share a busy machine's cores wait for them, too, and get unequal shares
         EXPECT_NE(verdict.at("bound"), "nothing") << verdict.dump(2);
+        EXPECT_TRUE(verdict.at("stragglers").empty()) << verdict.dump(2);
     }
-    EXPECT_TRUE(verdict.at("stragglers").empty()) << verdict.dump(2);
     if (stage == "scatter" || stage == "gather") {
         expect_all_counted(report, stage, GetParam().microseconds * 1e-6);
     }
