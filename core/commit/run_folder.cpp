@@ -12,6 +12,7 @@
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
 #include "core/input/checked.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {
@@ -43,8 +44,8 @@ void refuse_foreign_files(const RunPaths& paths) {
         refuse_foreign(paths.output, "is not a folder, but its path ends in a slash");
     }
     if (!names.empty()) {
-        refuse_foreign(paths.output,
-                       fmt::format("is not empty ({} entries, the first is {})", names.size(), quoted(names.front())));
+        refuse_foreign(paths.output, fmt::format("is not empty (has {}, the first is {})",
+                                                 count_of(names.size(), "name"), quoted(names.front())));
     }
 }
 

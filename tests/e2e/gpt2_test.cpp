@@ -317,7 +317,7 @@ TEST_F(Gpt2, CountsTextsWhoseScoresAreNotFinite) {
 
     EXPECT_EQ(done.exit_code, 0);
     EXPECT_THAT(done.err, HasSubstr("W-NUM-082"));
-    EXPECT_THAT(done.err, HasSubstr(": 40 items have scores that are NaN or infinite"));
+    EXPECT_THAT(done.err, HasSubstr(": 40 items with scores that are NaN or infinite"));
 }
 
 /// A Llama's checkpoint, with token ids for prompts.

@@ -194,7 +194,7 @@ TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
     const ProcessResult other = submit({"--set", "output.scores=false"});
 
     EXPECT_EQ(plain.exit_code, 0) << plain.err;
-    EXPECT_THAT(plain.out, HasSubstr("labels.csv is already complete: 1 items\n"));
+    EXPECT_THAT(plain.out, HasSubstr("labels.csv is already complete: 1 item\n"));
     EXPECT_EQ(json.exit_code, 0) << json.err;
     EXPECT_THAT(json.out, HasSubstr("\"complete\": true"));
     EXPECT_EQ(other.exit_code, 73) << "the complete output is of another job";

@@ -5,6 +5,7 @@
 
 #include "core/commit/manifest.hpp"
 #include "core/error.hpp"
+#include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
 #include "tools/runtime/standard_output.hpp"
@@ -29,8 +30,8 @@ std::string as_text(const RunPaths& paths, const Verification& found, const std:
     if (!found.problems.empty()) {
         return fmt::format("{}\n", fmt::join(found.problems, "\n"));
     }
-    return fmt::format("{}: intact: {} items, {} bytes in {} part{}{}\n", escaped(paths.output.native()), found.items,
-                       found.bytes, found.parts, found.parts == 1 ? "" : "s",
+    return fmt::format("{}: intact: {}, {} in {}{}\n", escaped(paths.output.native()), count_of(found.items, "item"),
+                       count_of(found.bytes, "byte"), count_of(found.parts, "part"),
                        owner.empty() ? "" : "; a run of " + owner);
 }
 

@@ -20,6 +20,7 @@
 #include "core/machine/launch.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
+#include "core/wording.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_file.hpp"
@@ -206,7 +207,7 @@ std::vector<AttemptSummary> attempts_at(const PreparedJob& job) {
 }
 
 std::string already_complete(const std::filesystem::path& output, std::uint64_t items) {
-    return fmt::format("{} is already complete: {} items\n", escaped(output.native()), items);
+    return fmt::format("{} is already complete: {}\n", escaped(output.native()), count_of(items, "item"));
 }
 
 OutputState check_output(const PreparedJob& job) {
@@ -227,8 +228,8 @@ void warn_at_the_end(const PreparedJob& job) {
         say(ErrorText{.id = "W-NUM-082",
                       .where = escaped(job.job.output.path.native()),
                       .what = job.codec->counts_nonfinite_items()
-                                  ? fmt::format("{} items have scores that are NaN or infinite", values)
-                                  : fmt::format("{} scores are NaN or infinite", values)});
+                                  ? fmt::format("{} with scores that are NaN or infinite", count_of(values, "item"))
+                                  : fmt::format("{} NaN or infinite", count_of(values, "score"))});
     }
 }
 

@@ -17,6 +17,7 @@
 #include "core/machine/gpu_visibility.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
+#include "core/wording.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "tools/runtime/preflight.hpp"
@@ -75,13 +76,13 @@ std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
 void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, const RankShare& share) {
     const std::size_t devices = share.place.devices.size();
     if (context.rank() == 0 && devices < plan.devices.value_or(0)) {
-        say(ErrorText{
-            .id = "W-RUN-151",
-            .where = context.who(),
-            .what = fmt::format("drives {} host devices, not run.devices = {}: there are {} chunks to do, "
-                                "and {} cores on the node",
-                                devices, *plan.devices, plan.grid().chunks_left(), share.machine.topology.cores.size()),
-            .hint = "lower run.devices, or leave it out"});
+        say(ErrorText{.id = "W-RUN-151",
+                      .where = context.who(),
+                      .what = fmt::format("drives {}, not run.devices = {}: {} to do, and {} on the node",
+                                          count_of(devices, "host device"), *plan.devices,
+                                          count_of(plan.grid().chunks_left(), "chunk"),
+                                          count_of(share.machine.topology.cores.size(), "core")),
+                      .hint = "lower run.devices, or leave it out"});
     }
 }
 
