@@ -102,10 +102,6 @@ private:
     DeviceMemory page_table_{room};
 };
 
-inline std::vector<float> floats_in(Precision precision, const DeviceMemory& memory) {
-    return decode(precision, memory.content());
-}
-
 /// Of rows of `row` values that a product of the decoder takes.
 inline std::vector<float> floats_for_product(Precision precision, const DeviceMemory& memory, std::size_t row) {
     return precision == Precision::tf32x3 ? decode_half_parts(memory.content(), row) : floats_in(precision, memory);

@@ -18,7 +18,6 @@ namespace {
 using test::bytes_in;
 using test::DecoderPiecesOnGpu;
 using test::floats_for_product;
-using test::floats_in;
 
 TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
     constexpr std::uint32_t rows = 300;

@@ -16,7 +16,6 @@ using decoder::Row;
 using test::bytes_in;
 using test::DecoderPiecesOnGpu;
 using test::floats_for_product;
-using test::floats_in;
 using test::Pass;
 
 bool is_narrow(Precision precision) {

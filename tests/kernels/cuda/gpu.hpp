@@ -72,6 +72,11 @@ inline std::vector<float> rounded(Precision precision, std::span<const float> va
     return decode(precision, encode(precision, values));
 }
 
+/// The values in device memory.
+inline std::vector<float> floats_in(Precision precision, const DeviceMemory& memory) {
+    return decode(precision, memory.content());
+}
+
 /// ‖got - expected‖ / ‖expected‖; NaN if any value is.
 inline double relative_error(std::span<const float> got, std::span<const double> expected) {
     double off = 0;
