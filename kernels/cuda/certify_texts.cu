@@ -1,4 +1,7 @@
 #include "kernels/cuda/certify_texts.hpp"
+
+#include <variant>
+
 #include "kernels/cuda/recompute.cuh"
 
 namespace sluice {

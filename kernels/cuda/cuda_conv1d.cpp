@@ -1,3 +1,6 @@
+#include <utility>
+#include <vector>
+
 #include "core/device/cuda_device.hpp"
 #include "kernels/cuda/conv_gemm.hpp"
 #include "kernels/cuda/conv_simt.hpp"

@@ -1,6 +1,8 @@
 #include <map>
 #include <tuple>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"

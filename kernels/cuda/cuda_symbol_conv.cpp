@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "core/device.hpp"
 #include "kernels/cuda/cuda_operation.hpp"

@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/places.cuh"

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "core/error.hpp"
 #include "kernels/cuda/half_values.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "core/error.hpp"
 #include "kernels/cuda/generator/tensor_kernel.hpp"

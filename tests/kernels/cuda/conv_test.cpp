@@ -2,6 +2,7 @@
 #include <cmath>
 #include <ostream>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/conv_gemm.hpp"
 #include "kernels/cuda/conv_parts.hpp"

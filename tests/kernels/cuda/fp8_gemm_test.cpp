@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
 
 #include "tests/kernels/cuda/gemm_operands.hpp"
 #include "tests/kernels/cuda/gpu.hpp"

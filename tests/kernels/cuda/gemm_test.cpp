@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "tests/kernels/cuda/gemm_operands.hpp"
 #include "tests/kernels/cuda/gpu.hpp"

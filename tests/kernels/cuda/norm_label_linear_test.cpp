@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "kernels/cuda/label.hpp"
 #include "kernels/cuda/linear_gemm.hpp"

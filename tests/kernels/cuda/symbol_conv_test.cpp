@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "kernels/cuda/symbol_conv_gpu.hpp"

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "tests/kernels/cuda/gemm_operands.hpp"
