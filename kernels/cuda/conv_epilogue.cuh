@@ -24,7 +24,7 @@ public:
                                         std::uint32_t consumer)
         : target_(target),
           layout_(layout),
-          box_(layout.box(consumer * gemm::warps_a_warpgroup + warp())),
+          box_(layout.box(consumer * gemm::warps_per_warpgroup + warp())),
           consumer_(consumer) {
         const std::uint32_t first = consumer * C::product_columns + threadIdx.x % gemm::warpgroup_threads;
         for (std::uint32_t i = first; i < arguments.columns; i += C::columns) {

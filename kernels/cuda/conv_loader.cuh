@@ -46,7 +46,7 @@ struct Config {
     static constexpr std::uint32_t weights_at = 0;
     static constexpr std::uint32_t inputs_at = weights_at + consumers * weight_stages * weight_bytes;
     static constexpr std::uint32_t boxes_at = inputs_at + input_stages * input_bytes;
-    static constexpr std::uint32_t bias_at = boxes_at + consumers * gemm::warps_a_warpgroup * box_bytes;
+    static constexpr std::uint32_t bias_at = boxes_at + consumers * gemm::warps_per_warpgroup * box_bytes;
     static constexpr std::uint32_t most_columns = 1024;  // room for their bias
     static constexpr std::uint32_t barriers_at = bias_at + most_columns * sizeof(float);
     static constexpr std::uint32_t barriers = 2 * (consumers * weight_stages + input_stages) + 1;

@@ -11,11 +11,11 @@ constexpr std::uint32_t group = 3;  // consecutive rows of a thread: with poolin
 constexpr std::uint32_t thread_rows = 8;
 constexpr std::uint32_t thread_columns = 16;
 constexpr std::uint32_t threads = thread_rows * thread_columns;
-constexpr std::uint32_t groups_a_thread = 4;
-constexpr std::uint32_t rows_a_thread = group * groups_a_thread;
-constexpr std::uint32_t columns_a_thread = 8;
-constexpr std::uint32_t tile_rows = thread_rows * rows_a_thread;
-constexpr std::uint32_t tile_columns = thread_columns * columns_a_thread;
+constexpr std::uint32_t groups_per_thread = 4;
+constexpr std::uint32_t rows_per_thread = group * groups_per_thread;
+constexpr std::uint32_t columns_per_thread = 8;
+constexpr std::uint32_t tile_rows = thread_rows * rows_per_thread;
+constexpr std::uint32_t tile_columns = thread_columns * columns_per_thread;
 constexpr std::uint32_t blocks = 3;  // per multiprocessor
 
 constexpr std::uint32_t depth = 16;  // channels of a step
@@ -89,16 +89,16 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const Step& st
     ptx::commit_copies();
 }
 
-using Sums = float[rows_a_thread][columns_a_thread];
+using Sums = float[rows_per_thread][columns_per_thread];
 
 /// `input`: this thread's first row at this tap; `weights`: this thread's first column. Takes four k at a time, and one
 /// half of the rows after the other, to stay in registers.
 __device__ __forceinline__ void multiply(Sums& sums, const float* input, const float* weights) {
-    constexpr std::uint32_t half_rows = rows_a_thread / 2;
+    constexpr std::uint32_t half_rows = rows_per_thread / 2;
     constexpr std::uint32_t together = 4;
 #pragma unroll
     for (std::uint32_t k = 0; k < depth; k += together) {
-        float b[together][columns_a_thread];
+        float b[together][columns_per_thread];
 #pragma unroll
         for (std::uint32_t i = 0; i < together; ++i) {
             const float4 b0 = *reinterpret_cast<const float4*>(weights + (k + i) * tile_columns);
@@ -107,7 +107,7 @@ __device__ __forceinline__ void multiply(Sums& sums, const float* input, const f
             b[i][4] = b1.x, b[i][5] = b1.y, b[i][6] = b1.z, b[i][7] = b1.w;
         }
 #pragma unroll
-        for (std::uint32_t first = 0; first < rows_a_thread; first += half_rows) {
+        for (std::uint32_t first = 0; first < rows_per_thread; first += half_rows) {
             float4 a[half_rows];
 #pragma unroll
             for (std::uint32_t r = 0; r < half_rows; ++r) {
@@ -120,7 +120,7 @@ __device__ __forceinline__ void multiply(Sums& sums, const float* input, const f
                 for (std::uint32_t r = 0; r < half_rows; ++r) {
                     const float x = i == 0 ? a[r].x : i == 1 ? a[r].y : i == 2 ? a[r].z : a[r].w;
 #pragma unroll
-                    for (std::uint32_t c = 0; c < columns_a_thread; ++c) {
+                    for (std::uint32_t c = 0; c < columns_per_thread; ++c) {
                         sums[first + r][c] = fmaf(x, b[i][c], sums[first + r][c]);
                     }
                 }
@@ -166,14 +166,14 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const Arguments argu
     }
     ptx::wait_for_copies<0>();
 #pragma unroll
-    for (std::uint32_t j = 0; j < groups_a_thread; ++j) {
+    for (std::uint32_t j = 0; j < groups_per_thread; ++j) {
         const std::uint32_t first = row + group * (thread_row + thread_rows * j);
         const std::uint32_t item = first / arguments.length;
         const std::uint32_t position = first - item * arguments.length;
         auto* s = &sums[j * group];
         if constexpr (pooled) {
 #pragma unroll
-            for (std::uint32_t c = 0; c < columns_a_thread; ++c) {
+            for (std::uint32_t c = 0; c < columns_per_thread; ++c) {
                 s[0][c] = ptx::larger_or_nan(ptx::larger_or_nan(s[0][c], s[1][c]), s[2][c]);
             }
         }
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const Arguments argu
             const std::uint32_t of = item + (carry ? 1 : 0);
             if (at < arguments.positions && of < arguments.items) {
 #pragma unroll
-                for (std::uint32_t c = 0; c < columns_a_thread; ++c) {
+                for (std::uint32_t c = 0; c < columns_per_thread; ++c) {
                     s[p][c] = arguments.relu ? ptx::larger_or_nan(s[p][c], 0.0F) : s[p][c];
                 }
                 const std::uint32_t kept = pooled ? arguments.positions / group : arguments.positions;

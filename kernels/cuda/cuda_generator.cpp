@@ -121,10 +121,11 @@ public:
 
     std::uint64_t work_bytes(std::uint32_t max_items) const override {
         const StepSizes sizes = sizes_of(shape_, precision_);
-        const std::uint64_t a_row = 2 * std::uint64_t{sizes.matrices} * sizes.row_bytes + sizes.work_bytes_a_row +
-                                    gru_symbols * sizeof(float) + sizeof(generator::Row) + sizeof(generator::Move) + 1;
+        const std::uint64_t row_bytes = 2 * std::uint64_t{sizes.matrices} * sizes.row_bytes + sizes.work_bytes_per_row +
+                                        gru_symbols * sizeof(float) + sizeof(generator::Row) + sizeof(generator::Move) +
+                                        1;
         const std::uint32_t tables = generator::Prefixes::choose_tables(max_items, sampling_);
-        return rows_for(max_items, sizes) * a_row + generator::Prefixes::bytes(tables, sizes) +
+        return rows_for(max_items, sizes) * row_bytes + generator::Prefixes::bytes(tables, sizes) +
                generator::InputTable::bytes(generator::padded(shape_, precision_), precision_);
     }
 

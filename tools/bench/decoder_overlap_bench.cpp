@@ -67,7 +67,7 @@ public:
                 {.a = in_.as(), .b = matrix_.as(), .bias = nullptr, .residual = nullptr, .out = out_.as()},
                 {.multiprocessors = 132 - for_attention});
             const auto products = [&](cudaStream_t s) {
-                for (int i = 0; i < products_a_turn; ++i) {
+                for (int i = 0; i < products_per_turn; ++i) {
                     product.enqueue(s);
                 }
             };
@@ -84,7 +84,7 @@ public:
             const std::vector<Timing> times = time_in_turn(launches, stream, 2000, 5);
             fmt::print(
                 "  {:3} multiprocessors for attention: {} products {:7.1f} us, attention {:7.1f} us, both {:7.1f} us\n",
-                for_attention, products_a_turn, times[0].median_us, times[1].median_us, times[2].median_us);
+                for_attention, products_per_turn, times[0].median_us, times[1].median_us, times[2].median_us);
         }
         std::fflush(stdout);
     }
@@ -92,7 +92,7 @@ public:
 private:
     static constexpr std::uint32_t texts = 8448;
     static constexpr std::uint32_t positions = 20;
-    static constexpr int products_a_turn = 6;  // about as long as attention on a tenth of the GPU
+    static constexpr int products_per_turn = 6;  // about as long as attention on a tenth of the GPU
 
     void attend(std::uint32_t multiprocessors, cudaStream_t stream) const {
         constexpr std::uint32_t head_size = model.width / model.heads;

@@ -31,7 +31,7 @@ void overlap(benchmark::State& state) {
     }
     // Includes the first chunk's upload and the last one's download, which cannot overlap.
     const double chunks = static_cast<double>(state.iterations()) * static_cast<double>(chunks_per_run);
-    state.counters["ms_a_chunk"] = 1e3 * wall.count() / chunks;
+    state.counters["ms_per_chunk"] = 1e3 * wall.count() / chunks;
 }
 
 BENCHMARK(overlap)->ArgName("depth")->Arg(1)->Arg(2)->Arg(3)->Arg(4)->UseRealTime()->Unit(benchmark::kMillisecond);

@@ -6,16 +6,16 @@ namespace sluice::bench {
 namespace {
 
 constexpr std::uint32_t reading_threads = 1024;
-constexpr std::uint32_t loads_at_a_time = 4;
+constexpr std::uint32_t loads_in_flight = 4;
 
 __global__ void __launch_bounds__(reading_threads) read_memory(const uint4* memory, std::size_t count) {
     const std::size_t stride = std::size_t{gridDim.x} * reading_threads;
     std::size_t at = std::size_t{blockIdx.x} * reading_threads + threadIdx.x;
     std::uint32_t bits = 0;
-    for (; at + (loads_at_a_time - 1) * stride < count; at += loads_at_a_time * stride) {
-        uint4 loaded[loads_at_a_time];
+    for (; at + (loads_in_flight - 1) * stride < count; at += loads_in_flight * stride) {
+        uint4 loaded[loads_in_flight];
 #pragma unroll
-        for (std::uint32_t i = 0; i < loads_at_a_time; ++i) {
+        for (std::uint32_t i = 0; i < loads_in_flight; ++i) {
             loaded[i] = __ldcs(memory + at + i * stride);
         }
 #pragma unroll

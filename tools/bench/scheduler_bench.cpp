@@ -83,8 +83,8 @@ void empty_stages(benchmark::State& state) {
         state.ResumeTiming();
     }
     const double chunks = static_cast<double>(state.iterations()) * static_cast<double>(chunks_per_run);
-    state.counters["driver_us_a_chunk"] = 1e6 * driver / chunks;
-    state.counters["wall_us_a_chunk"] = 1e6 * wall.count() / chunks;
+    state.counters["driver_us_per_chunk"] = 1e6 * driver / chunks;
+    state.counters["wall_us_per_chunk"] = 1e6 * wall.count() / chunks;
 }
 
 BENCHMARK_TEMPLATE(empty_stages, InlineDevice)->Name("empty_stages/inline_device")->Arg(3)->Arg(8)->UseRealTime();

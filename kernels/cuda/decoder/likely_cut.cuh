@@ -121,11 +121,11 @@ private:
     /// Finds the bin in which wanted(sum of all) is reached, and the part of it that is wanted of its scores.
     template <class Wanted>
     __device__ void cross_bin(const Wanted& wanted) {
-        constexpr std::uint32_t bins_a_thread = ScoreBins::count / choice_threads;
+        constexpr std::uint32_t bins_per_thread = ScoreBins::count / choice_threads;
         static_assert(ScoreBins::count % choice_threads == 0);
-        const std::uint32_t first = threadIdx.x * bins_a_thread;
+        const std::uint32_t first = threadIdx.x * bins_per_thread;
         unsigned long long own = 0;
-        for (std::uint32_t i = first; i < first + bins_a_thread; ++i) {
+        for (std::uint32_t i = first; i < first + bins_per_thread; ++i) {
             own += memory_.cut.bins.sum(i);
         }
         const unsigned long long up_to = sum_up_to_lane(own);

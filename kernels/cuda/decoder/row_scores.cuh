@@ -79,8 +79,8 @@ public:
 
     /// Bin of ScoreBins; larger for smaller scores.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t bin_of(float score) const {
-        constexpr float bins_a_unit = 64;  // a weight of 2^-40 is 27.7 units away
-        return min(__float2uint_rz(-distance(score) * bins_a_unit), ScoreBins::count - 1);
+        constexpr float bins_per_unit = 64;  // a weight of 2^-40 is 27.7 units away
+        return min(__float2uint_rz(-distance(score) * bins_per_unit), ScoreBins::count - 1);
     }
 
     /// False: the weights of this score and of lesser ones are 0.

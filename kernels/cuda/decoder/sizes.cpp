@@ -82,18 +82,18 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     const std::uint64_t value = number_bytes(precision);
     const std::uint64_t normed = value * strides.width;
     const bool narrow = is_narrow(precision);
-    const std::uint64_t a_row =
+    const std::uint64_t row_bytes =
         value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + strides.expanded + strides.inner) +
         (narrow ? row_sums_bytes(shape, precision) : normed) + sizeof(Row);
     const bool bests_only = leaves_bests_only(precision, sampling);
     const std::uint64_t scores = bests_only ? most_best_tiles(shape.vocabulary) * sizeof(TileBest)
                                             : strides.vocabulary * std::uint64_t{sizeof(float)};
-    const std::uint64_t a_slot = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
-                                 (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width + scores +
-                                 (narrow ? normed : 0);
+    const std::uint64_t slot_bytes = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
+                                     (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width + scores +
+                                     (narrow ? normed : 0);
     const std::uint64_t no_bias = narrow ? 0 : strides.vocabulary * std::uint64_t{sizeof(float)};
-    return no_bias + sizes.rows * a_row + sizes.rows / tile_queries * sizeof(Tile) +
-           rounded_up(sizes.slots, row_multiple) * a_slot +
+    return no_bias + sizes.rows * row_bytes + sizes.rows / tile_queries * sizeof(Tile) +
+           rounded_up(sizes.slots, row_multiple) * slot_bytes +
            sizes.pages * listed_page_bytes(shape, sampling, precision) + sizeof(Batch);
 }
 

@@ -30,7 +30,7 @@ public:
         }
         for (std::uint32_t set = 0; set < C::term_sets; ++set) {
             ptx::barrier_init(layout.full_terms(set), term_threads);
-            ptx::barrier_init(layout.free_terms(set), C::tile_consumers * warps_a_warpgroup);
+            ptx::barrier_init(layout.free_terms(set), C::tile_consumers * warps_per_warpgroup);
         }
     }
 
@@ -63,7 +63,7 @@ public:
           layout_(layout),
           out_(&target.out),
           residual_(&target.residual),
-          warp_(consumer * warps_a_warpgroup + threadIdx.x % warpgroup_threads / 32),
+          warp_(consumer * warps_per_warpgroup + threadIdx.x % warpgroup_threads / 32),
           lane_(threadIdx.x % 32),
           first_row_((C::ping_pong ? 0 : consumer) * C::blocks * product_rows +
                      threadIdx.x % warpgroup_threads / 32 * box_rows),

@@ -11,7 +11,7 @@ constexpr std::uint32_t step_bytes = 128;  // of depth per step: a row of the sw
 constexpr std::uint32_t step_depth = step_bytes / 2;
 constexpr std::uint32_t product_rows = 64;  // of one wgmma
 constexpr std::uint32_t warpgroup_threads = 128;
-constexpr std::uint32_t warps_a_warpgroup = 4;
+constexpr std::uint32_t warps_per_warpgroup = 4;
 constexpr std::uint32_t box_rows = 16;     // of a warp in a product: what it stores at a time
 constexpr std::uint32_t box_columns = 64;  // a row of the swizzle's pattern
 constexpr std::uint32_t box_bytes = box_rows * step_bytes;
@@ -52,7 +52,7 @@ struct Config {
     static constexpr std::uint32_t a_bytes = rows * step_bytes;
     static constexpr std::uint32_t b_bytes = columns * step_bytes;
     static constexpr std::uint32_t chunks = columns / box_columns;
-    static constexpr std::uint32_t warps = consumers * warps_a_warpgroup;
+    static constexpr std::uint32_t warps = consumers * warps_per_warpgroup;
 
     static constexpr std::uint32_t a_at = 0;
     static constexpr std::uint32_t b_at = a_at + stages * a_bytes;

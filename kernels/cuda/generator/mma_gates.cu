@@ -12,11 +12,11 @@ namespace sluice::generator {
 
 constexpr std::uint32_t mma_gate_threads = 256;
 constexpr std::uint32_t gate_runs = tensor_units / tensor_run_units;  // in a group of units
-constexpr std::uint32_t pairs_a_run = tensor_run_units / 2;
+constexpr std::uint32_t pairs_per_run = tensor_run_units / 2;
 
 /// In a group's columns of one gate: the column of the first of two adjacent units.
 __host__ __device__ constexpr std::uint32_t column_of_pair(std::uint32_t run, std::uint32_t pair) {
-    return (run / tensor_lane_runs * pairs_a_run + pair) * 8 + run % tensor_lane_runs * 2;
+    return (run / tensor_lane_runs * pairs_per_run + pair) * 8 + run % tensor_lane_runs * 2;
 }
 
 constexpr bool columns_are_those_of_units() {
@@ -38,7 +38,7 @@ public:
 #pragma unroll
         for (std::uint32_t gate = 0; gate < 3; ++gate) {
 #pragma unroll
-            for (std::uint32_t pair = 0; pair < pairs_a_run; ++pair) {
+            for (std::uint32_t pair = 0; pair < pairs_per_run; ++pair) {
                 const float2 two = *reinterpret_cast<const float2*>(from + gate * tensor_units +
                                                                     column_of_pair(run % gate_runs, pair));
                 of_[gate][2 * pair] = two.x * gates.sum_scale;
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(mma_gate_threads) compute_mma_gates(const __gr
     };
     EightStates<Numbers> after;
 #pragma unroll
-    for (std::uint32_t two = 0; two < pairs_a_run; ++two) {
+    for (std::uint32_t two = 0; two < pairs_per_run; ++two) {
         after.set(two, after_of(2 * two), after_of(2 * two + 1));
     }
     after.store(gates.after, at, gates.part_values);

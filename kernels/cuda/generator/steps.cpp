@@ -14,7 +14,7 @@ StepSizes simt_sizes(const GruShape& shape) {
             .most_rows = 12672,  // three tiles of 96 rows by 128 columns on each of an H200's 132 multiprocessors
             .matrices = shape.layers,
             .row_bytes = sizes.hidden * static_cast<std::uint32_t>(sizeof(float)),
-            .work_bytes_a_row = std::uint64_t{gates} * sizes.gate_columns * sizeof(float)};
+            .work_bytes_per_row = std::uint64_t{gates} * sizes.gate_columns * sizeof(float)};
 }
 
 StepSizes tensor_sizes(const GruShape& shape, Precision precision) {
@@ -26,7 +26,7 @@ StepSizes tensor_sizes(const GruShape& shape, Precision precision) {
             .most_rows = 16896,  // 132 times 128: tiles of 128 rows by 64 units of 1,024 fill an H200's multiprocessors
             .matrices = shape.layers * parts_of_generator(precision),
             .row_bytes = hidden * part_bytes_of_generator(precision),
-            .work_bytes_a_row = (from_input + from_state) * sizeof(float)};
+            .work_bytes_per_row = (from_input + from_state) * sizeof(float)};
 }
 
 std::unique_ptr<Steps> make_steps(Device& device, const GruShape& shape, Precision precision,

@@ -26,11 +26,11 @@ public:
 
 /// Sizes of a precision's steps, known before these are made.
 struct StepSizes {
-    std::uint32_t row_multiple;          ///< The number of rows is a multiple of it.
-    std::uint32_t most_rows;             ///< Maximum number of rows that step together: more gain nothing.
-    std::uint32_t matrices;              ///< Of the states.
-    std::uint32_t row_bytes;             ///< Of a state.
-    std::uint64_t work_bytes_a_row = 0;  ///< Device memory in bytes, without states and scores.
+    std::uint32_t row_multiple;            ///< The number of rows is a multiple of it.
+    std::uint32_t most_rows;               ///< Maximum number of rows that step together: more gain nothing.
+    std::uint32_t matrices;                ///< Of the states.
+    std::uint32_t row_bytes;               ///< Of a state.
+    std::uint64_t work_bytes_per_row = 0;  ///< Device memory in bytes, without states and scores.
 };
 
 [[nodiscard]] StepSizes simt_sizes(const GruShape& shape);

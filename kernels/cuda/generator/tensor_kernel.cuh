@@ -190,7 +190,7 @@ __device__ __forceinline__ void consume_steps(const TensorArguments& arguments, 
     using Type = typename Numbers::Type;
     constexpr std::uint32_t product_sums = C::columns / 2;
     StepSums<Type, C> products(layout, consumer);
-    const std::uint32_t memory = layout.box(consumer * gemm::warps_a_warpgroup + threadIdx.x / 32 % 4, 0);
+    const std::uint32_t memory = layout.box(consumer * gemm::warps_per_warpgroup + threadIdx.x / 32 % 4, 0);
     bool begun = false;
     for (StepTiles<C> tiles(arguments); tiles.any(); tiles.next()) {
         if (!begun) {

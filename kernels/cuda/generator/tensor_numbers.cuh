@@ -73,14 +73,14 @@ public:
         const auto* const from = static_cast<const Value*>(values) + at;
 #pragma unroll
         for (std::uint32_t i = 0; i < pieces; ++i) {
-            pieces_[i] = load_16(from + i * values_a_piece);
+            pieces_[i] = load_16(from + i * values_per_piece);
         }
     }
     __device__ __forceinline__ void store(void* values, std::size_t at) const {
         auto* const to = static_cast<Value*>(values) + at;
 #pragma unroll
         for (std::uint32_t i = 0; i < pieces; ++i) {
-            ptx::store_global_16(to + i * values_a_piece, pieces_[i]);
+            ptx::store_global_16(to + i * values_per_piece, pieces_[i]);
         }
     }
 
@@ -107,8 +107,8 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t values_a_piece = 16 / sizeof(Value);
-    static constexpr std::uint32_t pieces = 8 / values_a_piece;
+    static constexpr std::uint32_t values_per_piece = 16 / sizeof(Value);
+    static constexpr std::uint32_t pieces = 8 / values_per_piece;
 
     // Called with a compile-time constant `i`.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t word(std::uint32_t i) const {

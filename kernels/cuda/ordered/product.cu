@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
         const std::uint32_t begin = Tile::divides_rows ? first : min(first, product.most_rows - Tile::rows);
         work.multiply(begin, first - begin, tile % tile_columns * Tile::columns);
     };
-    if constexpr (Tile::many_a_block) {
+    if constexpr (Tile::loops_over_tiles) {
         for (std::uint32_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
             multiply(tile);
         }
@@ -60,7 +60,7 @@ void enqueue_tiles(const Product& product, const RowRange& range, cudaStream_t s
     const std::uint32_t most_rows = std::min(product.most_rows, range.up_to);
     const std::uint32_t tiles = (most_rows + Tile::rows - 1) / Tile::rows * (product.columns / Tile::columns);
     launch(&multiply_in_order<Tile, end>, "product in order",
-           {.blocks = Tile::many_a_block ? std::min(tiles, few_product_blocks) : tiles,
+           {.blocks = Tile::loops_over_tiles ? std::min(tiles, few_product_blocks) : tiles,
             .threads = Tile::threads,
             .shared_bytes = shared_bytes,
             .chained = true},

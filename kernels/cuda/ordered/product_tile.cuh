@@ -20,8 +20,8 @@ struct ProductTile {
     static constexpr std::uint32_t column_fours = column_fours_;
     static constexpr std::uint32_t warps_across = warps_across_;
     static constexpr std::uint32_t groups = groups_;
-    static constexpr std::uint32_t blocks = blocks_;   // of a multiprocessor
-    static constexpr bool many_a_block = groups == 2;  // where they are small
+    static constexpr std::uint32_t blocks = blocks_;       // of a multiprocessor
+    static constexpr bool loops_over_tiles = groups == 2;  // where they are small
 
     static constexpr std::uint32_t rows = warps_down * row_fours * 16;
     static constexpr std::uint32_t columns = warps_across * column_fours * 32;

@@ -80,7 +80,7 @@ public:
         copied_ = 0;
         copy_to_ = 0;
         read_from_ = 0;
-        if constexpr (Tile::many_a_block) {
+        if constexpr (Tile::loops_over_tiles) {
             __syncthreads();  // nobody reads the tile before
         }
         for (std::uint32_t step = 0; step + 1 < product_stages; ++step) {
