@@ -47,7 +47,7 @@ public:
                   .moves = moves_.as<generator::Move>().data(),
                   .prefixes = {},
                   .most_rows = most_rows_},
-          steps_(generator::make_steps(device, shape, precision, weights_, most_rows_, &memory_.batch->living)),
+          steps_(generator::make_steps(device, shape, precision, weights_, most_rows_, &memory_.batch->active_rows)),
           prefixes_(device, sampling, generator::Prefixes::choose_tables(max_items, sampling), *steps_, memory_) {}
 
     using Operation::enqueue;

@@ -139,13 +139,13 @@ public:
         memory_.symbols = symbols_.as<std::uint8_t>().data();
         memory_.scores = scores_.as<float>().data();
         memory_.most_rows = rows;
-        steps_ = generator::make_steps(gpu, shape, precision, weights_, rows, &memory_.batch->living);
+        steps_ = generator::make_steps(gpu, shape, precision, weights_, rows, &memory_.batch->active_rows);
         std::vector<std::uint8_t> symbols(rows);
         for (std::uint32_t i = 0; i < rows; ++i) {
             symbols[i] = static_cast<std::uint8_t>(i * 7);
         }
         copy_now(symbols_.bytes(), std::as_bytes(std::span(symbols)));
-        generator::enqueue_living(memory_, rows, nullptr);
+        generator::enqueue_active_rows(memory_, rows, nullptr);
         check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     }
 

@@ -114,7 +114,7 @@ struct Memory {
     Entry* entries = nullptr;             ///< (slots)
     Row* rows = nullptr;                  ///< (rows)
     Tile* tiles = nullptr;                ///< (tiles)
-    std::uint32_t* living = nullptr;      ///< (slots)
+    std::uint32_t* continuing = nullptr;  ///< (slots)
     std::uint32_t* free_slots = nullptr;  ///< (slots)
     std::uint32_t* page_table = nullptr;  ///< (slots, text_pages)
     std::uint32_t* free_pages = nullptr;  ///< (pages): the first Batch::free_pages are free.

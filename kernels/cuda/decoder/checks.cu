@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory) {
                                      .first_position = 0,
                                      .first_tile = tiles_up_to - tiles};
             for (std::uint32_t i = 0; i < check.choices; ++i) {
-                memory.living[first + i] = first;
+                memory.continuing[first + i] = first;
             }
             for (std::uint32_t i = 0; i < pages; ++i) {
                 memory.page_table[std::size_t{first} * memory.text_pages + i] =
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t step = gridDim.x * list_warps;
     for (std::uint32_t e = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; e < batch.entries; e += step) {
-        if (memory.living[e] != e) {
+        if (memory.continuing[e] != e) {
             continue;
         }
         const Entry whole = memory.entries[e];

@@ -11,7 +11,7 @@ constexpr std::uint32_t most_list_blocks = 1024;
 
 /// Words in shared memory.
 struct PlanCounts {
-    std::uint32_t living;
+    std::uint32_t continuing;
     std::uint32_t free_slots;
     std::uint32_t free_pages;
     std::uint32_t scans[plan_threads / warp_lanes];
@@ -40,7 +40,7 @@ __device__ void list_slots(const Memory& memory, PlanCounts& counts) {
             text.complete = 0;
         }
         if (text.pages != 0) {
-            memory.living[atomicAdd(&counts.living, 1U)] = slot;
+            memory.continuing[atomicAdd(&counts.continuing, 1U)] = slot;
         } else {
             memory.free_slots[atomicAdd(&counts.free_slots, 1U)] = slot;
         }
@@ -109,16 +109,16 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
     Batch& batch = *memory.batch;
     auto& counts = *reinterpret_cast<PlanCounts*>(plan_memory);
     if (threadIdx.x == 0) {
-        counts.living = 0;
+        counts.continuing = 0;
         counts.free_slots = 0;
         counts.free_pages = batch.free_pages;
     }
     __syncthreads();
     list_slots(memory, counts);
     const Taken taken = take_items(memory, rule, counts);
-    const std::uint32_t continued = min(counts.living, memory.most_rows - taken.rows);
+    const std::uint32_t continued = min(counts.continuing, memory.most_rows - taken.rows);
     for (std::uint32_t i = threadIdx.x; i < continued; i += plan_threads) {
-        const std::uint32_t slot = memory.living[(batch.turn + i) % counts.living];
+        const std::uint32_t slot = memory.continuing[(batch.turn + i) % counts.continuing];
         const Text& text = memory.texts[slot];
         memory.entries[taken.texts + i] = {
             .slot = slot, .first_row = taken.rows + i, .rows = 1, .first_position = text.prompt + text.made - 1};
@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
         batch.rows = taken.rows + continued;
         batch.tiles = taken.tiles;
         batch.free_pages = counts.free_pages - taken.pages;
-        batch.turn = counts.living == 0 ? 0 : (batch.turn + continued) % counts.living;
+        batch.turn = counts.continuing == 0 ? 0 : (batch.turn + continued) % counts.continuing;
         batch.more = batch.entries != 0 ? 1 : 0;
     }
 }

@@ -31,7 +31,7 @@ Memory PlanMemory::memory() const {
             .entries = entries_.as<Entry>().data(),
             .rows = rows_.as<Row>().data(),
             .tiles = tiles_.as<Tile>().data(),
-            .living = words,
+            .continuing = words,
             .free_slots = words + sizes_.slots,
             .page_table = words + 2 * std::size_t{sizes_.slots},
             .free_pages = words + words_of(sizes_) - sizes_.pages,

@@ -34,9 +34,9 @@ struct Batch {
     std::byte* out = nullptr;
     TextDoubt* doubts = nullptr;  ///< (items); null: not wanted.
     std::uint32_t items = 0;
-    std::uint32_t next = 0;    ///< The first item that no row has taken; may exceed `items`.
-    std::uint32_t living = 0;  ///< Rows that write a text; these come first.
-    std::uint32_t ended = 0;   ///< Of those, since the last plan: rows whose text is complete and that took no other.
+    std::uint32_t next = 0;         ///< The first item that no row has taken; may exceed `items`.
+    std::uint32_t active_rows = 0;  ///< Rows that write a text; these come first.
+    std::uint32_t ended = 0;  ///< Of those, since the last plan: rows whose text is complete and that took no other.
     std::uint32_t moves = 0;
     std::uint32_t more = 0;  ///< Whether any row still writes a text.
     TextCounts counts{};
@@ -111,6 +111,6 @@ void enqueue_extend_prefixes(const Memory& memory, const StateRows& parents, con
                              std::uint32_t first, std::uint32_t rows, cudaStream_t stream);
 
 /// Makes the first `rows` rows active, as for a step without texts.
-void enqueue_living(const Memory& memory, std::uint32_t rows, cudaStream_t stream);
+void enqueue_active_rows(const Memory& memory, std::uint32_t rows, cudaStream_t stream);
 
 }  // namespace sluice::generator

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(plan_threads) plan_moves(Memory memory) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     Batch& batch = *memory.batch;
-    const std::uint32_t before = batch.living;
+    const std::uint32_t before = batch.active_rows;
     const std::uint32_t after = before - batch.ended;
     if (threadIdx.x < 2) {
         plan_counts[threadIdx.x] = 0;
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(plan_threads) plan_moves(Memory memory) {
     __syncthreads();
     if (threadIdx.x == 0) {
         batch.moves = plan_counts[0];
-        batch.living = after;
+        batch.active_rows = after;
         batch.ended = 0;
         batch.more = after != 0 ? 1 : 0;
     }
@@ -76,10 +76,10 @@ __global__ void __launch_bounds__(move_threads)
     }
 }
 
-__global__ void set_living(Memory memory, std::uint32_t rows) {
+__global__ void set_active_rows(Memory memory, std::uint32_t rows) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
-    memory.batch->living = rows;
+    memory.batch->active_rows = rows;
 }
 
 __global__ void expect_done(Memory memory) {
@@ -107,8 +107,8 @@ void enqueue_extend_prefixes(const Memory& memory, const StateRows& parents, con
            stream, memory, parents, states, first, rows);
 }
 
-void enqueue_living(const Memory& memory, std::uint32_t rows, cudaStream_t stream) {
-    launch(&set_living, "living rows", {.blocks = 1, .threads = 1, .chained = true}, stream, memory, rows);
+void enqueue_active_rows(const Memory& memory, std::uint32_t rows, cudaStream_t stream) {
+    launch(&set_active_rows, "active rows", {.blocks = 1, .threads = 1, .chained = true}, stream, memory, rows);
 }
 
 void enqueue_expect_done(const Memory& memory, cudaStream_t stream) {

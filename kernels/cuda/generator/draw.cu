@@ -156,11 +156,11 @@ __global__ void __launch_bounds__(draw_threads) draw_bytes(Memory memory, Sampli
     ptx::wait_for_previous_kernel();
     const std::uint32_t warp = threadIdx.x / warp_lanes;
     const std::uint32_t first = blockIdx.x * block_rows + warp * warp_rows;
-    const std::uint32_t living = memory.batch->living;
-    if (first >= living) {
+    const std::uint32_t active_rows = memory.batch->active_rows;
+    if (first >= active_rows) {
         return;
     }
-    WarpDraw draw(sampling, memory.scores + std::size_t{first} * gru_symbols, min(warp_rows, living - first),
+    WarpDraw draw(sampling, memory.scores + std::size_t{first} * gru_symbols, min(warp_rows, active_rows - first),
                   draw_weights + warp * warp_rows * weights_row);
     draw.look();
     Begun begun;
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(draw_threads) begin_rows(Memory memory, Sampli
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t first = blockIdx.x * block_rows + threadIdx.x / warp_lanes * warp_rows;
     Begun begun;
-    if (lane < warp_rows && first + lane < memory.batch->living) {
+    if (lane < warp_rows && first + lane < memory.batch->active_rows) {
         begun = take_item(memory, sampling);
         keep(memory, first + lane, begun);
     }
@@ -233,7 +233,7 @@ __global__ void begin_chunk(Memory memory, const std::byte* in, std::byte* out, 
     batch.doubts = doubts;
     batch.items = active == nullptr ? items : min(items, *active);
     batch.next = 0;
-    batch.living = min(batch.items, memory.most_rows);
+    batch.active_rows = min(batch.items, memory.most_rows);
     batch.ended = 0;
 }
 

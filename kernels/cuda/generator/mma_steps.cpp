@@ -53,7 +53,7 @@ public:
     }
 
     void enqueue(const Memory& memory, std::uint32_t turn, cudaStream_t stream) override {
-        expects(&memory.batch->living == rows_, "generator: steps of another batch");
+        expects(&memory.batch->active_rows == rows_, "generator: steps of another batch");
         const StateRows& before = states_[turn];
         const StateRows& after = states_[1 - turn];
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {

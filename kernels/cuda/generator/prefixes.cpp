@@ -49,7 +49,7 @@ Prefixes::Prefixes(Device& device, const Sampling& sampling, std::uint32_t table
                 enqueue_extend_prefixes(memory, memory.prefixes[bytes - 1].states, steps.states(0), first, rows,
                                         handle());
             }
-            enqueue_living(memory, rows, handle());
+            enqueue_active_rows(memory, rows, handle());
             steps.enqueue(memory, 0, handle());
             enqueue_distributions(sampling, memory.scores, rows, distributions + first, handle());
             copy_rows(*stream, steps.states(1), states, first, rows);

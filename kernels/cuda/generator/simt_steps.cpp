@@ -49,7 +49,7 @@ public:
                            .stride = shape_.gate_columns,
                            .hidden = shape_.hidden,
                            .most_rows = most_rows_,
-                           .rows = &memory.batch->living},
+                           .rows = &memory.batch->active_rows},
                           stream);
         }
         ordered::enqueue_product({.in = reinterpret_cast<const float*>(after.at(shape_.layers - 1, 0)),
@@ -59,7 +59,7 @@ public:
                                   .most_rows = most_rows_,
                                   .columns = gru_symbols,
                                   .depth = shape_.hidden,
-                                  .rows = &memory.batch->living,
+                                  .rows = &memory.batch->active_rows,
                                   .tiles = ordered::Tiles::by_rows},
                                  stream);
     }
@@ -80,7 +80,7 @@ private:
                                   .most_rows = most_rows_,
                                   .columns = shape_.gate_columns,
                                   .depth = shape_.hidden,
-                                  .rows = &memory.batch->living,
+                                  .rows = &memory.batch->active_rows,
                                   .tiles = ordered::Tiles::by_rows},
                                  stream);
     }

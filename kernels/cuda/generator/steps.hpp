@@ -16,8 +16,8 @@ namespace sluice::generator {
 /// Steps of rows in one precision. States before and after a step are separate.
 class Steps : public Interface {
 public:
-    /// Enqueues a step of the first `batch->living` rows, with their symbols as input, from states(turn) to states(1 -
-    /// turn), and their new scores.
+    /// Enqueues a step of the first `batch->active_rows` rows, with their symbols as input, from states(turn) to
+    /// states(1 - turn), and their new scores.
     virtual void enqueue(const Memory& memory, std::uint32_t turn, cudaStream_t stream) = 0;
 
     /// `turn`: 0 or 1. Initially zeros.

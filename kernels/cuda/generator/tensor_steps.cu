@@ -71,7 +71,7 @@ public:
     void enqueue(const Memory& memory, std::uint32_t turn, cudaStream_t stream) override {
         for (const Launch& one : launches_[turn]) {
             TensorArguments arguments = one.arguments;
-            arguments.rows = &memory.batch->living;
+            arguments.rows = &memory.batch->active_rows;
             arguments.symbols = memory.symbols;
             arguments.scores = memory.scores;
             launch(one.kernel, "generator's step",
