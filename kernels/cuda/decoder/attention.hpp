@@ -53,7 +53,7 @@ struct Attention {
     return attention.mask == AttentionMask::causal ? 0 : memory.texts[slot].prompt;
 }
 
-/// For heads of any size. Keys and values come from the cache, including the row's own (enqueue_remember()). Results
+/// For heads of any size. Keys and values come from the cache, including the row's own (enqueue_cache_write()). Results
 /// are the host's bits in fp32, rounded to tf32 in tf32, in two parts of fp16 in tf32x3.
 void enqueue_attention_in_order(const Memory& memory, Precision precision, const Attention& attention,
                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream);

@@ -71,7 +71,7 @@ public:
     }
 
     /// Writes the row's own key and value to the cache.
-    __device__ __forceinline__ void remember() const {
+    __device__ __forceinline__ void write_cache() const {
         float* const own = cached<float>(cache_, layer_, page_of(memory_, place_.slot, place_.position),
                                          place_.position % page_positions) +
                            at_;
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(most_cached_in_order_warps* warp_lanes)
         OrderedHead<head_size> head(memory, cache, layer, place, row + at, row + attention.query_width() + key_at,
                                     key_at, shared);
         if (place.is_new && attention.is_first_of_keys(number)) {
-            head.remember();
+            head.write_cache();
         }
         head.attend(attention.scale);
         head.store(static_cast<float*>(attention.out) + std::size_t{place.to} * attention.out_stride + at);

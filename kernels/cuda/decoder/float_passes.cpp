@@ -239,8 +239,8 @@ private:
         const bool has_quick_kernels = has_tensor_heads(attention_.head_size);
         if (last || !has_quick_kernels) {
             watch("into the cache");
-            enqueue_remember(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache, number,
-                             stream);
+            enqueue_cache_write(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache,
+                                number, stream);
         }
         if (!has_quick_kernels) {
             watch("attention");

@@ -149,8 +149,8 @@ private:
         }
         if (last) {
             watch("into the cache");
-            enqueue_remember(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache, number,
-                             stream);
+            enqueue_cache_write(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache,
+                                number, stream);
             watch("attention to the cache");
             enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::wanted, stream);
             watch("wanted rows");

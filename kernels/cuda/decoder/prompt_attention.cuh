@@ -49,9 +49,9 @@ __global__ void __launch_bounds__(prompt_threads, prompt_blocks_at_once<precisio
         if (attention.is_first_of_keys(head)) {
             const std::uint32_t page = page_of(memory, tile.slot, tile.query);
             if constexpr (kind == KvCache::as_computed) {
-                of_head.remember(cached<T>(cache, layer, page, 0) + key_at);
+                of_head.write_cache(cached<T>(cache, layer, page, 0) + key_at);
             } else {
-                of_head.remember(code_page<kind, head_size>(cache, layer, page, attention.key_head(head)));
+                of_head.write_cache(code_page<kind, head_size>(cache, layer, page, attention.key_head(head)));
             }
         }
         group.wait();  // before the next tiles' keys are copied there

@@ -139,12 +139,12 @@ private:
         copy(2, step);
         wait();
         if (step == own() && page_ != nullptr) {
-            remember();
+            write_cache();
         }
         multiply_keys(scores);
     }
 
-    __device__ __forceinline__ void remember() const {
+    __device__ __forceinline__ void write_cache() const {
         const std::uint32_t width = attention_.key_heads * head_size;
 #pragma unroll 4
         for (std::uint32_t i = 0; i < 2 * ordered_step_keys * row_pieces; i += warp_lanes) {

@@ -76,7 +76,7 @@ public:
     }
 
     /// Keys and values of the tile's own rows into their page. The group remembers together.
-    __device__ __forceinline__ void remember(T* page) const {
+    __device__ __forceinline__ void write_cache(T* page) const {
         const std::uint32_t width = attention_.key_heads * head_size;
         const std::uint32_t from = own_keys();
 #pragma unroll
@@ -94,7 +94,7 @@ public:
     }
 
     template <KvCache kind>
-    __device__ __forceinline__ void remember(const CodePage<kind>& page) const {
+    __device__ __forceinline__ void write_cache(const CodePage<kind>& page) const {
         constexpr std::uint32_t row_lanes = row_lanes_of<head_size>;
         const std::uint32_t from = own_keys();
         const std::uint32_t at = lane_ % row_lanes * lane_codes;

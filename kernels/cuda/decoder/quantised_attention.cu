@@ -14,9 +14,9 @@ static QuantisedKernels kernels_of(const Cache& cache, Precision precision) {
                                       : int8_kernels(precision, cache.head_size);
 }
 
-void enqueue_remember_quantised(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
-                                const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
-    launch(kernels_of(cache, precision).remember, "quantised keys and values",
+void enqueue_quantised_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
+                                   const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
+    launch(kernels_of(cache, precision).write_cache, "quantised keys and values",
            {.blocks = blocks_for(memory.most_rows, quantised_warps, most_quantised_blocks),
             .threads = quantised_threads,
             .chained = true},

@@ -60,8 +60,8 @@ public:
     }
 
     /// The key of the row itself and its value, which lies `width` behind, into the cache.
-    __device__ __forceinline__ void remember(const T* key, std::uint32_t width, const Page& page,
-                                             std::uint32_t position) const {
+    __device__ __forceinline__ void write_cache(const T* key, std::uint32_t width, const Page& page,
+                                                std::uint32_t position) const {
 #pragma unroll
         for (std::uint32_t matrix = 0; matrix < 2; ++matrix) {
             float values[lane_codes];
@@ -218,8 +218,8 @@ __global__ void __launch_bounds__(quantised_threads, quantised_blocks_together)
         const T* const row = static_cast<const T*>(attention.queries) + std::size_t{place.row} * attention.stride;
         OfHead of_head(row + head * head_size, attention.scale);
         if (place.is_new) {  // as the warps of other heads with the same key do
-            of_head.remember(row + attention.query_width() + key_head * head_size, cache.width, page(place.position),
-                             place.position);
+            of_head.write_cache(row + attention.query_width() + key_head * head_size, cache.width, page(place.position),
+                                place.position);
         }
         const std::uint32_t positions = place.position + 1;
         for (std::uint32_t p = 0; p < positions; p += OfHead::step) {
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(quantised_threads, quantised_blocks_together)
 
 template <KvCache kind, class T, std::uint32_t head_size>
 __global__ void __launch_bounds__(quantised_threads)
-    remember_quantised(Memory memory, const void* keys, std::uint32_t stride, Cache cache, std::uint32_t layer) {
+    write_quantised_cache(Memory memory, const void* keys, std::uint32_t stride, Cache cache, std::uint32_t layer) {
     constexpr std::uint32_t row_lanes = row_lanes_of<head_size>;
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -264,7 +264,7 @@ QuantisedKernels quantised_kernels(Precision precision, std::uint32_t head_size)
     with_narrow_type_of(precision, [&](auto value) {
         with_tensor_head(head_size, [&](auto size) {
             using T = decltype(value);
-            kernels = {&attend_quantised<kind, T, size()>, &remember_quantised<kind, T, size()>};
+            kernels = {&attend_quantised<kind, T, size()>, &write_quantised_cache<kind, T, size()>};
         });
     });
     return kernels;

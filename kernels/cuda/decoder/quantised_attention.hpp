@@ -6,11 +6,11 @@
 
 #include "kernels/cuda/decoder/attention.hpp"
 
-/// What enqueue_remember() and enqueue_cached_attention() do where the cache is quantised.
+/// What enqueue_cache_write() and enqueue_cached_attention() do where the cache is quantised.
 namespace sluice::decoder {
 
-void enqueue_remember_quantised(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
-                                const Cache& cache, std::uint32_t layer, cudaStream_t stream);
+void enqueue_quantised_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
+                                   const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 
 /// On all multiprocessors.
 void enqueue_quantised_attention(const Memory& memory, Precision precision, const Attention& attention,
@@ -19,7 +19,7 @@ void enqueue_quantised_attention(const Memory& memory, Precision precision, cons
 /// Of a kind of cache, a precision and a size of heads; of blocks of quantised_threads.
 struct QuantisedKernels {
     void (*attend)(Memory, Attention, Cache, std::uint32_t layer, Attending);
-    void (*remember)(Memory, const void* keys, std::uint32_t stride, Cache, std::uint32_t layer);
+    void (*write_cache)(Memory, const void* keys, std::uint32_t stride, Cache, std::uint32_t layer);
 };
 inline constexpr std::uint32_t quantised_threads = 128;
 

@@ -167,7 +167,7 @@ __device__ void copy_by_warp(T* to, const T* from, std::uint32_t count) {
 
 template <class T>
 __global__ void __launch_bounds__(row_threads)
-    remember(Memory memory, const T* keys, std::uint32_t stride, Cache cache, std::uint32_t layer) {
+    write_cache(Memory memory, const T* keys, std::uint32_t stride, Cache cache, std::uint32_t layer) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const std::uint32_t rows = memory.batch->rows;
@@ -209,15 +209,15 @@ void enqueue_embedding(const Memory& memory, Precision precision, const Embeddin
     });
 }
 
-void enqueue_remember(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
-                      const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
+void enqueue_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
+                         const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
     if (cache.kind != KvCache::as_computed) {
-        enqueue_remember_quantised(memory, precision, keys, stride, cache, layer, stream);
+        enqueue_quantised_cache_write(memory, precision, keys, stride, cache, layer, stream);
         return;
     }
     with_type_of(precision, [&](auto value) {
         using T = decltype(value);
-        launch(&remember<T>, "keys and values", for_warps(memory.most_rows), stream, memory,
+        launch(&write_cache<T>, "keys and values", for_warps(memory.most_rows), stream, memory,
                static_cast<const T*>(keys), stride, cache, layer);
     });
 }

@@ -58,8 +58,8 @@ void enqueue_rotation(const Memory& memory, Precision precision, const Rotation&
 
 /// The keys and values of a pass's rows into the cache. `keys`: those of the first row, with its values behind them;
 /// the next row's lie `stride` values further.
-void enqueue_remember(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
-                      const Cache& cache, std::uint32_t layer, cudaStream_t stream);
+void enqueue_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
+                         const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 
 /// to[e] = the last row of entry e in `rows`; both (…, width) of `width` values at all.
 void enqueue_gather(const Memory& memory, Precision precision, const void* rows, void* to, std::uint32_t width,

@@ -130,9 +130,9 @@ public:
         fill_cache();
     }
 
-    void remember() {
+    void write_cache() {
         const std::byte* const keys = queries_.as<std::byte>() + plain_.width() * number_bytes(precision_);
-        decoder::enqueue_remember(pass_.memory(), precision_, keys, attention_.stride, cache_, layer, nullptr);
+        decoder::enqueue_cache_write(pass_.memory(), precision_, keys, attention_.stride, cache_, layer, nullptr);
     }
     void prompts() {
         decoder::enqueue_prompt_attention(pass_.memory(), precision_, attention_, cache_, layer, nullptr);
@@ -330,7 +330,7 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendInTf32) {
 TEST_F(DecoderPiecesOnGpu, RowsAttendInFp32WithTheSameBits) {
     for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
         PassAttention plain(Precision::fp32, heads, head_size);
-        plain.remember();
+        plain.write_cache();
         plain.in_order(Attending::all);
         const std::vector<std::byte> expected = plain.written();
         plain.in_order(Attending::wanted);
@@ -351,7 +351,7 @@ TEST_F(DecoderPiecesOnGpu, KeysAndValuesAreRemembered) {
     for (const Heads& heads : all_heads) {
         PassAttention attention(Precision::bf16, heads, 64);
 
-        attention.remember();
+        attention.write_cache();
         attention.cached(Attending::wanted);
 
         EXPECT_LE(attention.error_of_wanted(), tolerance(Precision::bf16)) << heads;
@@ -365,7 +365,7 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendInOrder) {
             for (const std::uint32_t head_size : {5U, 24U, 64U}) {
                 SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << heads << ", of " << head_size);
                 PassAttention attention(precision, heads, head_size);
-                attention.remember();
+                attention.write_cache();
 
                 attention.in_order(Attending::all);
                 EXPECT_LE(attention.error_of_rows(0, attention.rows()), most);

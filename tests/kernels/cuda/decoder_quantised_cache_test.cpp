@@ -60,7 +60,7 @@ TEST_F(DecoderPiecesOnGpu, KeysAndValuesAreQuantised) {
             pass->send();
         }
 
-        EXPECT_EQ(all.rows_written_by([&] { all.remember(); }), all.number_of_rows() * key_heads * 2);
+        EXPECT_EQ(all.rows_written_by([&] { all.write_cache(); }), all.number_of_rows() * key_heads * 2);
         EXPECT_EQ(all.wrong_in_cache(all.number_of_rows()), 0U);
         EXPECT_EQ(prompts.rows_written_by([&] { prompts.prompts(); }), rows_of_quantised_prompts * key_heads * 2);
         EXPECT_EQ(prompts.wrong_in_cache(rows_of_quantised_prompts), 0U);
@@ -102,7 +102,7 @@ TEST_F(DecoderPiecesOnGpu, EveryCodeIsWrittenAndReadAsItsValue) {
             pass.send();
             pass.fill_cache();
 
-            pass.remember();
+            pass.write_cache();
             EXPECT_EQ(pass.wrong_in_cache(pass.number_of_rows()), 0U);
             pass.cached(Attending::wanted);
             EXPECT_LE(pass.error_of_wanted(), tolerance(precision));
@@ -128,7 +128,7 @@ TEST_F(DecoderPiecesOnGpu, AValueThatIsNoNumberStaysOneInAQuantisedCache) {
                 const std::size_t number = rows_of_quantised_prompts;  // of text 5, the only one
                 ASSERT_EQ(pass.row(number).slot, 5U);
 
-                pass.remember();
+                pass.write_cache();
                 pass.cached(Attending::wanted);
 
                 for (const double value : pass.in_cache(pass.row(number), 1, matrix)) {
@@ -170,7 +170,7 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToAQuantisedCache) {
         pass.cached(Attending::wanted);
         EXPECT_LE(pass.error_of_wanted(), tolerance(one.precision));
 
-        pass.remember();
+        pass.write_cache();
         pass.cached(Attending::wanted);
         EXPECT_LE(pass.error_of_wanted(), tolerance(one.precision));
     });

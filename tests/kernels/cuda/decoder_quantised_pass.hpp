@@ -95,9 +95,9 @@ public:
         cache_memory_.set(std::span<const std::byte>(bytes));
     }
 
-    void remember() {
+    void write_cache() {
         const auto* const keys = queries_.as<std::byte>() + query_width() * number_bytes(precision_);
-        decoder::enqueue_remember(pass_.memory(), precision_, keys, row_width(), cache(), 1, nullptr);
+        decoder::enqueue_cache_write(pass_.memory(), precision_, keys, row_width(), cache(), 1, nullptr);
     }
     void prompts() { decoder::enqueue_prompt_attention(pass_.memory(), precision_, attention(), cache(), 1, nullptr); }
     void prompts_with_plain_cache() {
