@@ -7,13 +7,13 @@
 namespace sluice {
 namespace {
 
-__device__ void add_once(std::uint64_t& to, std::uint64_t number) {
+__device__ void add_unless_zero(std::uint64_t& to, std::uint64_t number) {
     if (number != 0) {
         atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(number));
     }
 }
 
-/// What a generator counts of a text.
+/// Recounts a text as a generator counts it.
 struct CountedName {
     std::uint32_t max_length;
 
@@ -26,7 +26,7 @@ struct CountedName {
     }
 };
 
-/// What a decoder counts of a text.
+/// Recounts a text as a decoder counts it.
 struct CountedContinuation {
     __device__ TextCounts operator()(const std::byte* item, const std::byte* result) const {
         const auto& start = *reinterpret_cast<const PromptStart*>(item);
@@ -39,6 +39,7 @@ struct CountedContinuation {
     }
 };
 
+/// Whether a text's doubt is below the bounds; if so, takes its counts back.
 template <class Counted>
 struct TextTest {
     DoubtfulTexts texts;
@@ -57,11 +58,11 @@ struct TextTest {
         }
         const TextCounts counts =
             counted(in + std::size_t{item} * sizes.input_bytes, out + std::size_t{item} * sizes.result_bytes);
-        add_once(texts.retracted->texts, counts.texts);
-        add_once(texts.retracted->prompt_tokens, counts.prompt_tokens);
-        add_once(texts.retracted->new_tokens, counts.new_tokens);
-        add_once(texts.retracted->ended, counts.ended);
-        add_once(texts.retracted->cut, counts.cut);
+        add_unless_zero(texts.retracted->texts, counts.texts);
+        add_unless_zero(texts.retracted->prompt_tokens, counts.prompt_tokens);
+        add_unless_zero(texts.retracted->new_tokens, counts.new_tokens);
+        add_unless_zero(texts.retracted->ended, counts.ended);
+        add_unless_zero(texts.retracted->cut, counts.cut);
         return true;
     }
 };

@@ -86,7 +86,7 @@ struct Activations {
     Buffer normed;    ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
     Buffer row_sums;  ///< In bf16 and fp16 (rows, width / summed_values), or scales of rows, (rows) fp32.
     Buffer queries;   ///< (rows, attention width): queries, keys, values
-    Buffer mixed;     ///< (rows, queries' width)
+    Buffer mixed;     ///< (rows, queries' width): attention's results.
     Buffer expanded;  ///< (rows, expanded width); empty if the product activates.
     Buffer inner;     ///< (rows, inner)
     Buffer wanted;    ///< (slots, width): in the last layer, the sums of the rows that want scores.

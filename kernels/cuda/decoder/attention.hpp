@@ -21,7 +21,7 @@ enum class Attending : std::uint8_t {
 
 struct Attention {
     const void* queries;  ///< (rows, stride): heads of queries, then of keys, then of values.
-    void* out;            ///< (rows, out_stride)
+    void* out;            ///< (rows, out_stride): heads of queries.
     std::uint32_t stride;
     std::uint32_t out_stride;
     std::uint32_t heads;      ///< Of queries.
@@ -30,7 +30,7 @@ struct Attention {
     std::uint32_t positions;  ///< Of the longest text.
     float scale;              ///< 1 / sqrt(head size)
     AttentionMask mask = AttentionMask::causal;
-    /// At most so many run cached attention, each entirely, so that the others are free for products; 0: all.
+    /// Cached attention runs on at most so many, with blocks that fill them, and leaves the others to products; 0: all.
     std::uint32_t multiprocessors = 0;
 
     /// Of all heads' queries.

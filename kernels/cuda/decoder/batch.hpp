@@ -17,7 +17,7 @@ namespace sluice::decoder {
 
 inline constexpr std::uint32_t page_positions = 16;  ///< Positions of a text in a page of the cache.
 inline constexpr std::uint32_t tile_queries = 16;    ///< Queries of a prompt in a tile, which a warp computes.
-inline constexpr std::uint32_t most_checked = 16;    ///< Choices of a draft; more doubtful ones refute it.
+inline constexpr std::uint32_t most_checked = 16;    ///< A draft with more doubtful choices is refuted.
 
 /// TokenSampling for kernels.
 struct Rule {
@@ -71,12 +71,12 @@ struct Tile {
     std::uint32_t slot;
     std::uint32_t first_row;  ///< Of the prompt.
     std::uint32_t rows;       ///< Of the prompt.
-    std::uint32_t query;      ///< The first query's row of the prompt.
+    std::uint32_t query;      ///< The first query, counted from the prompt's first row.
 };
 
 /// Which choices of a draft are checked.
 struct Check {
-    std::uint32_t choices = 0;  ///< How many; 0: none.
+    std::uint32_t choices = 0;  ///< Number of doubtful choices; 0: the draft is not checked.
     std::uint32_t rows = 0;     ///< Tokens of the prompt and the draft before the last checked choice.
 };
 
@@ -98,11 +98,11 @@ struct Batch {
     std::uint32_t rows = 0;
     std::uint32_t tiles = 0;
     std::uint32_t free_pages = 0;
-    std::uint32_t turn = 0;  ///< Continuing text at which the next pass begins.
-    std::uint32_t more = 0;  ///< Whether there is a pass to run.
-    std::uint32_t unused = 0;
+    std::uint32_t turn = 0;    ///< Index in Memory::continuing at which the next pass begins.
+    std::uint32_t more = 0;    ///< Whether there is a pass to run.
+    std::uint32_t unused = 0;  ///< Padding.
     TextCounts counts{};
-    std::uint64_t checked = 0;  ///< Drafts.
+    std::uint64_t checked = 0;  ///< Drafts, in all chunks.
 
     [[nodiscard]] __host__ __device__ bool wants_doubts() const { return doubts != nullptr || choices != nullptr; }
 };
@@ -114,7 +114,7 @@ struct Memory {
     Entry* entries = nullptr;             ///< (slots)
     Row* rows = nullptr;                  ///< (rows)
     Tile* tiles = nullptr;                ///< (tiles)
-    std::uint32_t* continuing = nullptr;  ///< (slots)
+    std::uint32_t* continuing = nullptr;  ///< (slots): those whose texts continue; in checks see checks.cu.
     std::uint32_t* free_slots = nullptr;  ///< (slots)
     std::uint32_t* page_table = nullptr;  ///< (slots, text_pages)
     std::uint32_t* free_pages = nullptr;  ///< (pages): the first Batch::free_pages are free.

@@ -10,10 +10,10 @@
 /// The codes of one byte that a cache keeps values in, and the scales of its rows.
 namespace sluice::decoder {
 
-/// Of a row of a head.
+/// The scale of a row of a head.
 struct CacheScale {
     std::uint32_t stored;
-    float factor;  ///< By which a value becomes what a code is nearest to.
+    float factor;  ///< 1 / scale, unless the row is NaN: values times it are rounded to codes.
 };
 
 template <KvCache kind>
@@ -50,7 +50,7 @@ struct CacheCodes<KvCache::fp8> {
         return *reinterpret_cast<const std::uint32_t*>(&two);
     }
 
-    /// Infinite for what is NaN.
+    /// Infinite if the row is NaN, as are its codes.
     __device__ static __forceinline__ float scale_of_key(std::uint32_t two) {
         return __uint_as_float((two & 0xffU) << 23U);
     }
@@ -89,7 +89,7 @@ struct CacheCodes<KvCache::int8> {
         return *reinterpret_cast<const std::uint32_t*>(&values);
     }
 
-    /// NaN for what is NaN.
+    /// NaN if the row is.
     __device__ static __forceinline__ float scale_of_key(std::uint32_t two) { return __uint_as_float(two << 16U); }
     __device__ static __forceinline__ float scale_of_value(std::uint32_t two) {
         return __uint_as_float(two & 0xffff0000U);

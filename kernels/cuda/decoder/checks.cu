@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory) {
                                      .first_position = 0,
                                      .first_tile = tiles_up_to - tiles};
             for (std::uint32_t i = 0; i < check.choices; ++i) {
-                memory.continuing[first + i] = first;
+                memory.continuing[first + i] = first;  // the first entry of each entry's text
             }
             for (std::uint32_t i = 0; i < pages; ++i) {
                 memory.page_table[std::size_t{first} * memory.text_pages + i] =

@@ -12,7 +12,7 @@ constexpr std::uint32_t prompt_warps = 4;  // of a block
 /// Adjacent warps of a block whose tiles are of one prompt: they share its keys and values. Each warp is in one group.
 class PromptGroup {
 public:
-    /// Of this warp, in a block whose warps have the tiles from `first_tile` on, which the warp's own tile is one of.
+    /// This warp's group: warp i of the block has tile first_tile + i, of `tiles` in all. All lanes call.
     [[nodiscard]] __device__ __forceinline__ static PromptGroup of_tiles(const Memory& memory, std::uint32_t first_tile,
                                                                          std::uint32_t tiles) {
         const std::uint32_t lane = threadIdx.x % warp_lanes;

@@ -17,11 +17,11 @@ namespace sluice::decoder {
 constexpr std::uint32_t key_rows = 16;  // of a step
 static_assert(tile_queries == key_rows && page_positions == key_rows, "a tile's own keys are those of a page");
 
-/// Of queries to 8 keys, and to 8 more: a lane has [n][2 i + j] of its i-th row and of the key that key_of() says.
+/// A lane's scores of its two queries and 16 keys: [n][2 i + j] is that of its i-th row and of key key_of(n, j).
 using Scores = float[2][4];
 
-/// Where 16 bytes, number `piece` of a row, are in a matrix in shared memory, in such an order that neither eight rows'
-/// equal pieces nor eight pieces of a row meet a bank twice.
+/// Offset of 16-byte piece number `piece` of a row in a matrix in shared memory, swizzled: neither the same piece of
+/// eight rows nor eight pieces of a row have bank conflicts.
 template <std::uint32_t row_bytes>
 [[nodiscard]] __device__ __forceinline__ std::uint32_t piece_at(std::uint32_t row, std::uint32_t piece) {
     constexpr std::uint32_t rows_of_banks = row_bytes < 128 ? 128 / row_bytes : 1;
@@ -47,8 +47,8 @@ __device__ __forceinline__ void for_each_word(const T* first, const T* second, c
     }
 }
 
-/// The lane's two rows by a factor each. Its products, like all that results depend on, are rounded as they stand here:
-/// a text's bits must not depend on which of several copies of this code the compiler fuses with what follows.
+/// Multiplies the lane's two rows by a factor each. Products are rounded, never fused with a later addition: a text's
+/// bits must not depend on how the compiler treats each of several copies of this code.
 template <std::uint32_t n>
 __device__ __forceinline__ void scale_rows(float (&sums)[n][4], const float (&by)[2]) {
 #pragma unroll
@@ -94,7 +94,7 @@ public:
         }
     }
 
-    /// `weights`: in the place of scores.
+    /// Adds values times `weights`, which are where multiply_keys() leaves scores. `rows`: address of the values.
     __device__ __forceinline__ void add_values(const Scores& weights, std::uint32_t rows) {
         const std::uint32_t packed[4] = {
             values::pack<Value>(weights[0][0], weights[0][1]), values::pack<Value>(weights[0][2], weights[0][3]),
@@ -109,13 +109,13 @@ public:
         }
     }
 
-    /// What was added so far, by a factor for each of the lane's rows.
+    /// Multiplies the sums so far by a factor for each of the lane's rows.
     __device__ __forceinline__ void scale(const float (&by)[2]) {
         scale_rows(mixed_, by);
     }
 
-    /// What was added to the lane's i-th row, times `factor`, to values from `at` on of `row`, of `stride` values.
-    /// All lanes call; nothing is stored where `row` does not exist.
+    /// Stores the sums of the lane's i-th row, times `factor`, to the values of `row` from `at` on; a row has `stride`
+    /// values. All lanes call; nothing is stored unless the row `exists`.
     __device__ __forceinline__ void store(bool exists, std::uint32_t i, float factor, Value* row, std::uint32_t at,
                                           std::uint32_t /*stride*/) const {
         const bool odd = threadIdx.x % 2 != 0;
@@ -134,7 +134,7 @@ public:
 
 private:
     std::uint32_t query_[head_size / 16][4];
-    float mixed_[head_size / 8][4] = {};  // of 8 values each
+    float mixed_[head_size / 8][4] = {};  // sums of weighted values, of 8 columns each
 };
 
 }  // namespace sluice::decoder

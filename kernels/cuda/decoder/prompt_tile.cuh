@@ -15,24 +15,25 @@
 
 namespace sluice::decoder {
 
-/// 16 queries of a prompt in one head, which a warp takes past the keys and values up to its own, 16 at a time: a step.
-/// In a round each warp of a group copies one step for all of them. A query's result does not depend on the group.
-/// Vaswani et al. 2017; Milakov, Gimelshein 2018 (the softmax as it goes along).
+/// Attention of 16 queries of a prompt in one head, by a warp. It takes keys and values in steps of 16, up to those of
+/// its own queries. In a round each warp of a group copies one step for all of them. A query's result does not depend
+/// on the group. Vaswani et al. 2017; Milakov, Gimelshein 2018 (online softmax).
 template <Precision precision, std::uint32_t head_size>
 class PromptTile {
     using Products = PromptProducts<precision, head_size>;
     static constexpr std::uint32_t row_bytes = Products::row_bytes;
     static constexpr std::uint32_t matrix_bytes = key_rows * row_bytes;
     static constexpr std::uint32_t step_bytes = 2 * matrix_bytes;
-    /// A step is copied while another is used, where a block's memory, of at most 99 KiB, and occupancy allow it.
+    /// With two, a round is copied while the one before is used. Rows of 512 bytes leave room for one in 99 KiB a
+    /// block.
     static constexpr std::uint32_t stages = row_bytes > 256 ? 1 : 2;
 
 public:
     using T = typename Products::Value;
     static constexpr std::uint32_t warp_bytes = stages * step_bytes;
 
-    /// `shared`: the block's. `queries` and `keys` are the first row's of the prompt, of the head. Besides the keys up
-    /// to its own a query sees the first `prefix`.
+    /// `shared`: address of the block's memory. `queries` and `keys`: the head's, in the prompt's first row. A query
+    /// sees the keys up to its own, and the first `prefix`.
     __device__ __forceinline__ PromptTile(const Attention& attention, const PromptGroup& group, const Tile& tile,
                                           std::uint32_t prefix, const T* queries, const T* keys, std::uint32_t shared)
         : attention_(attention),
@@ -44,8 +45,8 @@ public:
           lane_(threadIdx.x % warp_lanes),
           own_(tile.query / key_rows),
           prefix_(prefix),
-          scale_(attention.scale * 1.44269504F),
-          spare_(8 / scale_) {}
+          scale_(attention.scale * 1.44269504F),  // log2(e): weights are powers of 2
+          spare_(8 / scale_) {}                   // see weigh()
 
     __device__ __forceinline__ void attend() {
         const std::uint32_t steps = group_.warps();
@@ -75,7 +76,7 @@ public:
         }
     }
 
-    /// Keys and values of the tile's own rows into their page. The group remembers together.
+    /// Writes keys and values of the tile's own rows to their page. All warps of the group call.
     __device__ __forceinline__ void write_cache(T* page) const {
         const std::uint32_t width = attention_.key_heads * head_size;
         const std::uint32_t from = own_keys();
@@ -158,8 +159,8 @@ private:
         ptx::commit_copies();
     }
 
-    /// Keys and values beyond the prompt are zero: what they weigh is, too, but not what they might hold. Of those
-    /// rows, which may be beyond the memory, nothing is read.
+    /// Keys and values beyond the prompt become zeros: their weights are 0, but 0 times what rows hold might be NaN.
+    /// Those rows are not read, as they may be beyond the memory.
     __device__ __forceinline__ void copy_step(std::uint32_t step, std::uint32_t to) const {
         constexpr std::uint32_t rows_at_once = warp_lanes / row_pieces;
         static_assert(warp_lanes % row_pieces == 0 && key_rows % rows_at_once == 0);
@@ -177,7 +178,8 @@ private:
         }
     }
 
-    /// Where the tile's own keys are in shared memory: still, in one of the last two rounds, or again.
+    /// Address of the tile's own keys in shared memory: of the last two rounds they are still there, otherwise they are
+    /// copied again.
     __device__ __forceinline__ std::uint32_t own_keys() const {
         if (stages == 2 && prefix_ == 0) {
             return keys(own_ / group_.warps(), own_ % group_.warps());
@@ -218,7 +220,7 @@ private:
         }
     }
 
-    /// Adds values by weights, after what was mixed is scaled.
+    /// Scales the sums of values by `kept`, and adds the values of 16 keys times their weights.
     __device__ __forceinline__ void add(const Scores& weights, const float (&kept)[2], std::uint32_t rows) {
         if (__any_sync(every_lane, kept[0] != 1 || kept[1] != 1)) {
             products_.scale(kept);
@@ -226,7 +228,7 @@ private:
         products_.add_values(weights, rows);
     }
 
-    /// Of the keys beside a tile's own queries, and of later ones, each sees those up to it, and the prefix.
+    /// Masks the keys that a query does not see, in the tile's own step and in later ones.
     __device__ __forceinline__ void hide_later(Scores& scores, std::uint32_t step) const {
         if (step < own_) {
             return;
@@ -242,8 +244,8 @@ private:
         }
     }
 
-    /// Makes weights of scores, and tells by what factors `kept` to scale what was mixed before. They are relative to a
-    /// score that is about the largest so far: as long as none is more than 2^8 times as likely, the scale remains.
+    /// Turns scores into weights, and sets the factors `kept` of all sums so far. Weights are relative to a reference
+    /// that follows the largest score only when that would weigh more than 2^8: else sums need no scaling.
     __device__ __forceinline__ void weigh(Scores& scores, float (&kept)[2]) {
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
@@ -274,13 +276,13 @@ private:
     const T* keys_;
     std::uint32_t shared_;
     std::uint32_t lane_;
-    std::uint32_t own_;  // step
+    std::uint32_t own_;  // the step of the tile's own keys
     std::uint32_t prefix_;
-    float scale_;  // for powers of 2
+    float scale_;
     float spare_;
     Products products_;
     float largest_[2] = {-INFINITY, -INFINITY};
-    float sums_[2] = {0, 0};  // until the end of the lane's keys
+    float sums_[2] = {0, 0};  // of weights; up to the end of attend() of this lane's keys only
 };
 
 }  // namespace sluice::decoder

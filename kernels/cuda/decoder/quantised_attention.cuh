@@ -16,10 +16,11 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t quantised_warps = quantised_threads / warp_lanes;
 constexpr std::uint32_t quantised_blocks_together = 5;  // on a multiprocessor
-constexpr std::uint32_t code_rounds = 4;                // whose keys and values are on their way together
+constexpr std::uint32_t code_rounds = 4;                // whose loads are in flight together
 
-/// A row's query in a head, by a warp. In each round of positions, one behind the other, row_lanes_of lanes have the
-/// key and the value of one. Scores come from the tensor cores, of the keys of two rounds at a time.
+/// Attention of a row in one head to the quantised cache, by a warp. A round is as many positions as the warp has
+/// groups of row_lanes_of lanes; each group has the key and the value of one. The tensor cores compute the scores of
+/// two rounds at a time.
 template <KvCache kind, class T, std::uint32_t head_size>
 class QuantisedHead {
 public:
@@ -59,7 +60,7 @@ public:
         }
     }
 
-    /// The key of the row itself and its value, which lies `width` behind, into the cache.
+    /// Writes the row's own key, and its value, which is `width` values further on, to the cache.
     __device__ __forceinline__ void write_cache(const T* key, std::uint32_t width, const Page& page,
                                                 std::uint32_t position) const {
 #pragma unroll
@@ -74,8 +75,8 @@ public:
         __syncwarp();  // before they read it
     }
 
-    /// To `positions` of a text, from `first` on, of which at most `step` are taken: for those behind them the last one
-    /// is read, and weighs 0. `page_of` a position is a Page.
+    /// Attends to positions first to first + step - 1 of a text; instead of those from `positions` on, the last one is
+    /// read, with weight 0. page_of(position) is its Page.
     template <class PageOf>
     __device__ __forceinline__ void add(std::uint32_t first, std::uint32_t positions, const PageOf& page_of) {
         uint4 keys[code_rounds];
@@ -128,7 +129,8 @@ public:
         }
     }
 
-    /// To the head's part of a row; last. Each lane adds up and stores a part of its own.
+    /// Stores the result, the head's values from `to` on; called last. Lanes exchange their sums, so that each stores
+    /// different values.
     __device__ __forceinline__ void store(T* to) {
         constexpr std::uint32_t count = head_size / warp_lanes;
         std::uint32_t at = at_;
@@ -159,9 +161,9 @@ public:
     }
 
 private:
-    // The keys of a round are 8 rows of four lanes: two positions of 32 values each, one, or half of one. Of each row
-    // the tensor cores make 8 columns: the even ones of its first position, or of its first half, the odd ones of the
-    // other.
+    // To the tensor cores the keys of a round are 8 rows, of four lanes each: two positions in heads of 32, one in
+    // heads of 64, half of one in heads of 128. Rows are multiplied by 8 columns: even ones have the query where a row
+    // has its first position, or the query's first half; odd ones have the other.
 
     /// Whether the lane's part of the query goes into its column.
     __device__ __forceinline__ bool is_in_column() const {
@@ -191,8 +193,8 @@ private:
 
     std::uint32_t lane_;
     std::uint32_t at_;                     // the lane's first value
-    std::uint32_t query_[lane_codes / 2];  // of two values in fp16 each; times scale_
-    float scale_;
+    std::uint32_t query_[lane_codes / 2];  // two values in fp16 each
+    float scale_;  // of products of query_ and unscaled keys, with log2(e): weights are powers of 2
     float mixed_[lane_codes] = {};
     float largest_ = -INFINITY;  // of all lanes
     float sum_ = 0;

@@ -16,7 +16,7 @@ void enqueue_quantised_cache_write(const Memory& memory, Precision precision, co
 void enqueue_quantised_attention(const Memory& memory, Precision precision, const Attention& attention,
                                  const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream);
 
-/// Of a kind of cache, a precision and a size of heads; of blocks of quantised_threads.
+/// Kernels for a kind of cache, a precision and a head size, for blocks of quantised_threads.
 struct QuantisedKernels {
     void (*attend)(Memory, Attention, Cache, std::uint32_t layer, Attending);
     void (*write_cache)(Memory, const void* keys, std::uint32_t stride, Cache, std::uint32_t layer);

@@ -15,7 +15,7 @@
 /// scale of the head's key or value at its position. A row of a head with NaN or infinity is NaN.
 namespace sluice::decoder {
 
-/// That a lane has of a row of a head: 16 bytes.
+/// Codes of a head's row that a lane has: 16 bytes.
 constexpr std::uint32_t lane_codes = 16;
 
 template <std::uint32_t head_size>
@@ -27,7 +27,7 @@ __device__ __forceinline__ void load_lane_values(const T* from, float (&to)[lane
     load_8(from + 8, reinterpret_cast<float(&)[8]>(to[8]));
 }
 
-/// Of a head.
+/// A head's part of a page.
 template <KvCache kind>
 struct CodePage {
     std::uint8_t* rows;                              // (2, page_positions, head_size): keys, values
@@ -49,7 +49,7 @@ struct CodedPiece {
     std::uint32_t scale;  // as it is stored
 };
 
-/// A row of a head, of which row_lanes_of neighbouring lanes have lane_codes each. All lanes of the warp call.
+/// Quantises a row of a head, of which row_lanes_of neighbouring lanes have lane_codes values each. All lanes call.
 template <KvCache kind, std::uint32_t head_size>
 __device__ __forceinline__ CodedPiece quantise(const float (&from)[lane_codes]) {
     std::uint32_t largest = 0;  // bits: NaN is above infinity, which is above all others
@@ -70,7 +70,7 @@ __device__ __forceinline__ CodedPiece quantise(const float (&from)[lane_codes]) 
     return {{words[0], words[1], words[2], words[3]}, scale.stored};
 }
 
-/// What codes stand for, without the scale.
+/// The values that codes stand for, before they are multiplied by the scale.
 template <KvCache kind>
 __device__ __forceinline__ void unscaled(const uint4& codes, float (&to)[lane_codes]) {
     const std::uint32_t words[] = {codes.x, codes.y, codes.z, codes.w};
@@ -83,8 +83,8 @@ __device__ __forceinline__ void unscaled(const uint4& codes, float (&to)[lane_co
     }
 }
 
-/// The lane's part of a key or value, `matrix` 0 or 1, whose values from `at` on it has; position `place` of the page.
-/// The first of a row's lanes stores the scale.
+/// Stores the lane's part, from value `at` on, of a key (`matrix` 0) or a value (1) at position `place` of the page;
+/// the row's first lane stores the scale, too.
 template <KvCache kind, std::uint32_t head_size>
 __device__ __forceinline__ void store_piece(const CodePage<kind>& page, std::uint32_t matrix, std::uint32_t place,
                                             std::uint32_t at, const CodedPiece& piece) {

@@ -26,7 +26,7 @@ struct Cache {
     std::uint32_t head_size = 0;
 };
 
-/// Of a scale of a quantised cache.
+/// Bytes of a scale of a quantised cache.
 [[nodiscard]] constexpr std::uint32_t scale_bytes(KvCache kind) {
     return kind == KvCache::fp8 ? 1 : 2;
 }
@@ -56,17 +56,17 @@ struct Rotation {
 };
 void enqueue_rotation(const Memory& memory, Precision precision, const Rotation& rotation, cudaStream_t stream);
 
-/// The keys and values of a pass's rows into the cache. `keys`: those of the first row, with its values behind them;
-/// the next row's lie `stride` values further.
+/// Writes the keys and values of a pass's rows to the cache. `keys`: the first row's, followed by its values; the next
+/// row's are `stride` values further on.
 void enqueue_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
                          const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 
-/// to[e] = the last row of entry e in `rows`; both (…, width) of `width` values at all.
+/// to[e] = rows[last row of entry e], for all entries of the pass; `rows` are (rows, width), `to` is (slots, width).
 void enqueue_gather(const Memory& memory, Precision precision, const void* rows, void* to, std::uint32_t width,
                     cudaStream_t stream);
 
-/// to[r] = (from[r] - mean) / sqrt(variance + epsilon) * gamma + beta for the first `*rows` rows, with a mean of 0 if
-/// it `is_rms`. In fp32 the host's bits; in tf32 rounded to that, in tf32x3 in two parts.
+/// to[r] = (from[r] - mean) / sqrt(variance + epsilon) * gamma + beta for the first `*rows` rows; if it `is_rms`, mean
+/// is 0 and variance the mean of the squares. In fp32 the host's bits; in tf32 rounded to that, in tf32x3 in two parts.
 struct Norm {
     const void* from;  ///< (rows, stride)
     void* to;          ///< (rows, stride)
@@ -81,8 +81,8 @@ struct Norm {
 };
 void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream);
 
-/// to[r] = 1 / sqrt(variance of from[r] + epsilon) for the first `*rows` rows, in bf16 or fp16; about a mean of 0 if
-/// it `is_rms`.
+/// to[r] = 1 / sqrt(variance of from[r] + epsilon) for the first `*rows` rows, in bf16 or fp16; `is_rms`
+/// as in Norm.
 struct NormScales {
     const void* from;  ///< (rows, stride)
     float* to;         ///< (rows)
@@ -95,11 +95,11 @@ struct NormScales {
 };
 void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStream_t stream);
 
-/// In bf16 and fp16; in tf32 and tf32x3 wider rows take longer.
+/// Widest rows for norms in bf16 and fp16. In tf32 and tf32x3 wider ones are possible, and slower.
 inline constexpr std::uint32_t most_norm_width = 4096;
 
 /// to[r] = activation(from[r]), or if gated activation(the first half of from[r]) * the second half, for the first
-/// `*rows` rows. Kept as norms are.
+/// `*rows` rows. Results have the format of Norm's.
 struct InnerActivation {
     const void* from;  ///< (rows, from_stride): `inner` values, or twice as many
     void* to;          ///< (rows, to_stride)

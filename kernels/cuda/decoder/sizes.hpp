@@ -45,13 +45,13 @@ struct Sizes {
 /// Bytes of a page of the cache, in all layers.
 [[nodiscard]] std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision);
 
-/// Bytes for a row's RowSums, which have room for its scale; other than in bf16 and fp16 0.
+/// Bytes of a row's RowSums, or of its scale, which needs less; 0 in other precisions than bf16 and fp16.
 [[nodiscard]] std::uint64_t row_sums_bytes(const DecoderShape& shape, Precision precision);
 
 [[nodiscard]] std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
                                      Precision precision);
 
-/// The least that computes at some speed.
+/// The smallest sizes that are used: at most 32 slots, and as few rows and pages as the longest text allows.
 [[nodiscard]] Sizes least_sizes(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items);
 
 /// As many rows and texts as an H200 computes efficiently, with pages for all of them, within `device_bytes`, which is

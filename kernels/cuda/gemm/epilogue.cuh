@@ -115,14 +115,14 @@ public:
     }
 
     __device__ __forceinline__ void finish() const {
-        ptx::wait_for_stores();
-    }  // the stores read this block's shared memory
+        ptx::wait_for_stores();  // they read this block's shared memory
+    }
 
 private:
     static constexpr std::uint32_t term_threads = warpgroup_threads - 32;  // of the copying warpgroup
     static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;     // per warp
 
-    /// Requests the residual of a box, to the place of one that has left. Called by lane 0.
+    /// Requests the residual of a box, into the memory of one that the copy engine has read. Called by lane 0.
     __device__ __forceinline__ void request(std::uint32_t box) const {
         const std::uint32_t place = box % C::boxes;
         ptx::arrive_expecting(layout_.residual(warp_, place), box_bytes);
@@ -185,13 +185,13 @@ private:
         return rsqrtf(fmaxf(variance, 0.0F) + arguments.norm.epsilon);
     }
 
-    /// Of a row's four lanes.
+    /// The sum over the four lanes that have values of the same row. All lanes call.
     [[nodiscard]] __device__ __forceinline__ static float sum_of_row(float part) {
         part += __shfl_xor_sync(~0U, part, 1);
         return part + __shfl_xor_sync(~0U, part, 2);
     }
 
-    /// Of a box's rows, which are as long as those that are summed.
+    /// Stores the RowSums of a box, whose rows have summed_values columns.
     __device__ __forceinline__ void store_sums(const float (&values)[box_columns / 2], std::uint32_t block,
                                                std::uint32_t chunk) const {
         static_assert(box_columns == summed_values);
@@ -216,7 +216,7 @@ private:
         }
     }
 
-    /// `bias`: address of the box's first column's.
+    /// `bias`: the shared-memory address of the first column's.
     __device__ __forceinline__ void scale_and_add(float (&values)[box_columns / 2], std::uint32_t bias) const {
 #pragma unroll
         for (std::uint32_t j = 0; j < box_columns / 8; ++j) {
@@ -236,7 +236,7 @@ private:
         return column_ + static_cast<int>(chunk * box_columns);
     }
 
-    /// Address of this lane's row of two matrices of 8 x 8, the columns' j-th and the next.
+    /// Shared-memory address of this lane's row in two pairs of 8 x 8 matrices: columns 8 j to 8 j + 15.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t matrices_at(std::uint32_t box, std::uint32_t j) const {
         const std::uint32_t piece = (j + lane_ / 16) ^ lane_ % 8;
         return box + lane_ % 16 * step_bytes + piece * 16;

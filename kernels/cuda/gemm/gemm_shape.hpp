@@ -21,14 +21,15 @@ struct GemmShape {
 
 inline constexpr std::uint32_t summed_values = 64;
 
-/// Sums of summed_values adjacent values of a row.
+/// Sums of summed_values adjacent values of a row, and of their squares.
 struct RowSums {
     float values;
     float squares;
 };
 
-/// Scales of rows: 1 / sqrt(variance + epsilon), about a mean of 0 if it `is_rms`. In bf16 and fp16 values are rounded
-/// by more than the difference of the sums loses.
+/// Scales of rows, 1 / sqrt(variance + epsilon), from their RowSums: the variance is the mean of the squares minus the
+/// square of the mean, or, if it `is_rms`, the mean of the squares. That difference loses less than rounding the values
+/// to bf16 or fp16 does.
 struct RowNorm {
     const RowSums* sums = nullptr;  ///< (rows, values / summed_values); null: no scales.
     float epsilon = 0;
@@ -48,10 +49,11 @@ struct GemmMemory {
     /// (rows): the sum over k of a[m][k] * b[n][k] is multiplied by row_scales[m], before the bias is added; null: by
     /// 1.
     const float* row_scales = nullptr;
-    /// Instead of row_scales: those of a's rows. By wgmma only; depth is a multiple of summed_values.
-    RowNorm norm{};
-    /// (rows, columns / summed_values): of `out` before it is rounded; null: not wanted. By wgmma only; columns is a
+    /// In place of row_scales: scales that the kernel computes from the sums of a's rows. By wgmma only; depth is a
     /// multiple of summed_values.
+    RowNorm norm{};
+    /// (rows, columns / summed_values): sums of `out` before it is rounded; null: not wanted. By wgmma only; columns is
+    /// a multiple of summed_values.
     RowSums* out_sums = nullptr;
 };
 

@@ -94,7 +94,7 @@ __device__ __forceinline__ void begin_at_zero(Sums<C>& sums) {
 
 struct Arguments {
     const float* bias = nullptr;            // null for none
-    const std::uint32_t* active = nullptr;  // rows; null for all
+    const std::uint32_t* active = nullptr;  // in device memory: number of active rows; null for all
     std::uint32_t columns;                  // of all tiles
     std::uint32_t steps;                    // of a tile's depth
     std::uint32_t tile_rows = 0;            // in cluster tiles, as is tile_columns
@@ -109,7 +109,7 @@ struct Arguments {
     RowSums* out_sums = nullptr;  // null for none
 };
 
-/// Addresses in shared memory.
+/// Addresses in shared memory: operands of each stage, boxes, scales, bias, and the barriers.
 template <class C>
 class Layout {
 public:
@@ -126,15 +126,15 @@ public:
     }
     __device__ __forceinline__ std::uint32_t full(std::uint32_t stage) const { return barrier(stage); }
     __device__ __forceinline__ std::uint32_t free(std::uint32_t stage) const { return barrier(C::stages + stage); }
-    /// Of a box.
+    /// Barrier on which the residual of a box arrives.
     __device__ __forceinline__ std::uint32_t residual(std::uint32_t warp, std::uint32_t box) const {
         return barrier(2 * C::stages + warp * C::boxes + box);
     }
-    /// Of a tile's rows.
+    /// (rows) fp32: scales of a tile's rows.
     __device__ __forceinline__ std::uint32_t scales(std::uint32_t set) const {
         return base_ + C::scales_at + set * C::rows * static_cast<std::uint32_t>(sizeof(float));
     }
-    /// Of a tile's columns.
+    /// (columns) fp32: bias of a tile's columns.
     __device__ __forceinline__ std::uint32_t bias(std::uint32_t set) const {
         return base_ + C::bias_at + set * C::columns * static_cast<std::uint32_t>(sizeof(float));
     }

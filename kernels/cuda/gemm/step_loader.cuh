@@ -11,7 +11,7 @@
 /// Loads rows of two matrices for the kernel.
 namespace sluice::gemm {
 
-/// This block's place in its cluster. of_a(), of_b(): bits of the ranks that share its rows of a, and of b.
+/// This block's place in its cluster. of_a(), of_b(): masks of the ranks that read the same rows of a, or of b.
 template <class C>
 struct Sharers {
     std::uint32_t row;
@@ -48,8 +48,8 @@ __device__ __forceinline__ void free_stage(std::uint32_t barrier, std::uint32_t 
     }
 }
 
-/// Ping-pong: the consumers' turns to multiply. Of a barrier's phases only two in sequence can be told apart, so that a
-/// consumer may not wait for a stage before earlier ones are read.
+/// Ping-pong: the consumers' turns to multiply. A wait for a barrier
+/// tells only even phases from odd ones, so that a consumer may not wait for a stage before earlier ones are read.
 template <class C>
 class Turns {
 public:

@@ -76,8 +76,8 @@ inline constexpr std::array<GemmTile, 2> unaligned_tiles{{
 [[nodiscard]] std::size_t choose_unaligned_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                                 std::uint32_t multiprocessors);
 
-/// Rows of cluster tiles in a group, of `tile_rows` in all, so that the area that `clusters` clusters compute at a time
-/// is about square and groups are about equal.
+/// The number of rows of clusters' tiles that form a group, when there are `tile_rows` such rows: what `clusters`
+/// clusters compute at a time is then about square, and groups are about equal.
 [[nodiscard]] std::uint32_t gemm_group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters);
 
 }  // namespace sluice

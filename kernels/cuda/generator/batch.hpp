@@ -36,7 +36,7 @@ struct Batch {
     std::uint32_t items = 0;
     std::uint32_t next = 0;         ///< The first item that no row has taken; may exceed `items`.
     std::uint32_t active_rows = 0;  ///< Rows that write a text; these come first.
-    std::uint32_t ended = 0;  ///< Of those, since the last plan: rows whose text is complete and that took no other.
+    std::uint32_t ended = 0;        ///< Of those, since the last compaction: complete rows that took no item.
     std::uint32_t moves = 0;
     std::uint32_t more = 0;  ///< Whether any row still writes a text.
     TextCounts counts{};
@@ -110,7 +110,7 @@ void enqueue_distributions(const Sampling& sampling, const float* scores, std::u
 void enqueue_extend_prefixes(const Memory& memory, const StateRows& parents, const StateRows& states,
                              std::uint32_t first, std::uint32_t rows, cudaStream_t stream);
 
-/// Makes the first `rows` rows active, as for a step without texts.
+/// Sets the number of active rows, for steps of rows without texts.
 void enqueue_active_rows(const Memory& memory, std::uint32_t rows, cudaStream_t stream);
 
 }  // namespace sluice::generator

@@ -16,8 +16,7 @@ namespace sluice::generator {
 /// Steps of rows in one precision. States before and after a step are separate.
 class Steps : public Interface {
 public:
-    /// Enqueues a step of the first `batch->active_rows` rows, with their symbols as input, from states(turn) to
-    /// states(1 - turn), and their new scores.
+    /// Enqueues a step of the active rows: from states(turn) and the rows' symbols to states(1 - turn) and scores.
     virtual void enqueue(const Memory& memory, std::uint32_t turn, cudaStream_t stream) = 0;
 
     /// `turn`: 0 or 1. Initially zeros.
@@ -28,9 +27,9 @@ public:
 struct StepSizes {
     std::uint32_t row_multiple;            ///< The number of rows is a multiple of it.
     std::uint32_t most_rows;               ///< Maximum number of rows that step together: more gain nothing.
-    std::uint32_t matrices;                ///< Of the states.
-    std::uint32_t row_bytes;               ///< Of a state.
-    std::uint64_t work_bytes_per_row = 0;  ///< Device memory in bytes, without states and scores.
+    std::uint32_t matrices;                ///< As in StateRows.
+    std::uint32_t row_bytes;               ///< As in StateRows.
+    std::uint64_t work_bytes_per_row = 0;  ///< Device memory in bytes, besides states and scores.
 };
 
 [[nodiscard]] StepSizes simt_sizes(const GruShape& shape);

@@ -19,7 +19,7 @@ public:
     [[nodiscard]] const void* data() const { return table_.bytes().data(); }
     /// Requires a table in fp32.
     [[nodiscard]] const float* floats() const { return table_.as<float>().data(); }
-    /// Most device memory while it is made.
+    /// Peak of device memory in bytes, while it is made.
     [[nodiscard]] static std::uint64_t bytes(const PaddedShape& shape, Precision precision);
 
 private:

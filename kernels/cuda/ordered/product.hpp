@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-/// fp32 with the host's bits.
+/// Products in fp32 with the host's results, bit for bit.
 namespace sluice::ordered {
 
 inline constexpr std::uint32_t product_rows = 128;  ///< Rows and columns are multiples of these.
@@ -13,7 +13,7 @@ inline constexpr std::uint32_t product_depth = 16;
 
 enum class Tiles : std::uint8_t {
     large,    ///< 96 by 128.
-    by_rows,  ///< Smaller where few rows count, which the device finds out; neither with `gelu` nor with `sums`.
+    by_rows,  ///< Smaller where `*rows` are few; neither with `gelu` nor with `sums`.
 };
 
 /// out[m][n] = bias[n] + sum over k of in[m][k] * weights[k][n], added up as the host does: a chain of fused
@@ -22,13 +22,13 @@ struct Product {
     const float* in;       ///< (rows, depth)
     const float* weights;  ///< (depth, columns)
     const float* bias;     ///< (columns)
-    float* out;            ///< (rows, columns). Where `sums` is given, it is open afterwards.
+    float* out;            ///< (rows, columns). With `sums` work space: unspecified afterwards.
     std::uint32_t most_rows;
     std::uint32_t columns;
     std::uint32_t depth;
-    const std::uint32_t* rows;  ///< Device memory: the first ones count, of the others' tiles some are left out.
+    const std::uint32_t* rows;  ///< In device memory: so many rows are computed, and the rest of a tile.
     Tiles tiles = Tiles::large;
-    bool gelu = false;      ///< Of what it writes; not with `sums`.
+    bool gelu = false;      ///< Applied to `out`; not with `sums`.
     float* sums = nullptr;  ///< (rows, columns); if not null, the product is added to what is there.
 };
 

@@ -11,7 +11,7 @@
 /// How a block multiplies its tiles.
 namespace sluice::ordered {
 
-/// What the last chain's sums become: the product, or what the kernel is for.
+/// What is done with a tile's complete sums: they are stored in `out`, or their GELU is, or they are added to `sums`.
 enum class End : std::uint8_t { values, gelu, sums };
 
 __device__ __forceinline__ float4& float4_at(float* at) {
@@ -29,20 +29,20 @@ __device__ __forceinline__ float4 gelu_of(const float4& x) {
     return {gelu_of(x.x), gelu_of(x.y), gelu_of(x.z), gelu_of(x.w)};
 }
 
-/// Four bytes to shared memory, asynchronously: what lies beside each other in a row may come to lie rows apart.
+/// Copies four bytes to shared memory asynchronously; 16 at a time could not be transposed.
 __device__ __forceinline__ void copy_float(std::uint32_t to, const float* from) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(from) : "memory");
 }
 
-/// What a thread multiplies at one depth.
+/// What a thread multiplies at one k: values of its rows and of its columns.
 template <class Tile>
 struct Factors {
     alignas(16) float rows[Tile::row_fours * 4];
     alignas(16) float columns[Tile::column_fours * 4];
 };
 
-/// What a thread does in a block's tiles. The copy unit is three steps of depth ahead; factors are loaded one depth
-/// ahead, across steps too, so that the products of a step's last depth hide the loads after the barrier.
+/// A thread's work on a block's tiles. Copies to shared memory are three steps ahead; factors are loaded from there one
+/// k ahead, across steps too, so that the products of a step's last k hide the loads after the barrier.
 template <class Tile, End end>
 class TileProduct {
 public:
@@ -60,7 +60,7 @@ public:
         const std::uint32_t base = ptx::shared_address(memory) + group_ * Tile::ring_floats * 4;
         to_a_ = base + (thread_ % Tile::row_part * Tile::a_row + thread_ / Tile::row_part) * 4;
         to_b_ = base + (Tile::a_floats + thread_ / row_pieces * Tile::columns + thread_ % row_pieces * 4) * 4;
-        // Of the group that has the most.
+        // Steps of the group that has most of them.
         constexpr std::uint32_t all_groups = Tile::groups * chain_depth;
         const std::uint32_t rest = product.depth % all_groups;
         steps_ = product.depth / all_groups * chain_steps + min(rest, chain_depth) / product_depth;
@@ -81,7 +81,7 @@ public:
         copy_to_ = 0;
         read_from_ = 0;
         if constexpr (Tile::loops_over_tiles) {
-            __syncthreads();  // nobody reads the tile before
+            __syncthreads();  // no thread reads the previous tile any more
         }
         for (std::uint32_t step = 0; step + 1 < product_stages; ++step) {
             copy();
@@ -108,12 +108,12 @@ private:
     static constexpr std::uint32_t row_pieces = Tile::columns / 4;  // of 16 bytes, of a row of weights
     static constexpr std::uint32_t last_stage = (product_stages - 1) * Tile::stage_floats;
 
-    /// Where a step of this thread's group begins.
+    /// The k at which a step of this thread's group begins.
     __device__ __forceinline__ std::uint32_t depth_of(std::uint32_t step) const {
         return (step / chain_steps * Tile::groups + group_) * chain_depth + step % chain_steps * product_depth;
     }
 
-    /// The next step of the group, if there is one.
+    /// Starts the copies of the group's next step, if there is one.
     __device__ __forceinline__ void copy() {
         if (copied_ < steps_ && (Tile::groups == 1 || depth_of(copied_) < product_.depth)) {
 #pragma unroll
@@ -139,7 +139,7 @@ private:
         ptx::commit_copies();
     }
 
-    /// The next step is there then, and the one before is no longer read.
+    /// Afterwards the next step has arrived, and no thread reads the previous one.
     __device__ __forceinline__ static void expect_copies() {
         ptx::wait_for_copies<product_stages - 2>();
         __syncthreads();
@@ -158,8 +158,8 @@ private:
         }
     }
 
-    /// Columns there and back, so that each product shares a factor with the one before: a factor that is used again is
-    /// not read again, and the two banks of registers keep up with one product a cycle.
+    /// Goes through the columns forwards and backwards by turns, so that each product shares a factor with the one
+    /// before: that is not read again, and the two banks of registers keep up with one product per cycle.
     __device__ __forceinline__ void multiply_depth(const Factors<Tile>& factors) {
 #pragma unroll
         for (std::uint32_t i = 0; i < Tile::row_fours * 4; ++i) {
@@ -195,8 +195,8 @@ private:
         }
     }
 
-    /// After `step`, a chain's last: adds the groups' chains, one after the other, to what is there. The sums are open
-    /// then.
+    /// After `step`, a chain's last: adds the groups' chains in the order of k to the bias, or to what earlier chains
+    /// left in `out`. sums_ are unspecified afterwards.
     template <End becomes>
     __device__ __forceinline__ void add_chains(std::uint32_t step) {
         const std::uint32_t odd_chain = (step / chain_steps * 2 + 1) * chain_depth;
@@ -215,7 +215,7 @@ private:
         const float* const before = first ? bias_ : product_.out + at_;
         const std::uint32_t stride = first ? 0 : product_.columns;
         float* const to = (becomes == End::sums ? product_.sums : product_.out) + at_;
-        // Four rows at a time, so that what is added is on its way together.
+        // Four rows at a time, so that their loads are in flight together.
 #pragma unroll
         for (std::uint32_t rows = 0; rows < Tile::row_fours * 4; rows += 4) {
             if (!Tile::divides_rows && row_ + rows * 4 < others_) {
@@ -251,12 +251,12 @@ private:
         }
     }
 
-    /// From this thread's first element to four others.
+    /// Offset of four columns of a row from this thread's first element.
     __device__ __forceinline__ static std::size_t place(std::uint32_t i, std::uint32_t j, std::uint32_t stride) {
         return std::size_t{i / 4 * 16 + i % 4} * stride + j * 32;
     }
 
-    /// Where the other group's sums are.
+    /// The second group's sums, in shared memory.
     __device__ __forceinline__ float4& odd_at(std::uint32_t i, std::uint32_t j) const {
         auto* const odd = reinterpret_cast<float4*>(memory_ + Tile::groups * Tile::ring_floats) + thread_;
         return odd[(i * Tile::column_fours + j) * Tile::group_threads];
