@@ -4,7 +4,8 @@
 
 namespace sluice {
 
-/// Throws Error (unavailable) when this build has none.
+/// The families in one precision, other than certified. They stay until the program ends. Throw Error (unavailable)
+/// when this build has none.
 [[nodiscard]] const Kernels& cuda_kernels(Precision precision);
 [[nodiscard]] const GeneratorKernels& cuda_generator_kernels(Precision precision);
 [[nodiscard]] const DecoderKernels& cuda_decoder_kernels(Precision precision);

@@ -83,79 +83,57 @@ private:
     Precision precision_;
 };
 
-/// All families in one precision.
-struct Backend {
-    explicit Backend(Precision precision) noexcept : convolution(precision), dense(precision) {}
+/// What cuda_kernels() hands out, in one precision.
+class CudaFamilies {
+public:
+    explicit CudaFamilies(Precision precision) noexcept : convolution_(precision), dense_(precision) {}
 
-    CudaConvolution convolution;
-    CudaDense dense;
-    CudaCertifiers certifier;
-    Kernels kernels{convolution, dense, certifier};
+    [[nodiscard]] const Kernels& kernels() const noexcept { return kernels_; }
+
+private:
+    CudaConvolution convolution_;
+    CudaDense dense_;
+    CudaCertifiers certifiers_;
+    Kernels kernels_{convolution_, dense_, certifiers_};
 };
 
-}  // namespace
-
-const Kernels& cuda_kernels(Precision precision) {
-    static const Backend fp32(Precision::fp32);
-    static const Backend tf32x3(Precision::tf32x3);
-    static const Backend tf32(Precision::tf32);
-    static const Backend bf16(Precision::bf16);
-    static const Backend fp16(Precision::fp16);
+/// The Family of a precision. All are made at the first call, and stay until the program ends.
+template <class Family>
+const Family& in_precision(Precision precision) {
+    static const Family fp32(Precision::fp32);
+    static const Family tf32x3(Precision::tf32x3);
+    static const Family tf32(Precision::tf32);
+    static const Family bf16(Precision::bf16);
+    static const Family fp16(Precision::fp16);
     switch (precision) {
         case Precision::fp32:
-            return fp32.kernels;
+            return fp32;
         case Precision::tf32x3:
-            return tf32x3.kernels;
+            return tf32x3;
         case Precision::tf32:
-            return tf32.kernels;
+            return tf32;
         case Precision::bf16:
-            return bf16.kernels;
+            return bf16;
         case Precision::fp16:
-            return fp16.kernels;
+            return fp16;
         case Precision::certified:
             break;
     }
     throw ContractViolation("certified is three precisions, not one of a kernel");
 }
 
+}  // namespace
+
+const Kernels& cuda_kernels(Precision precision) {
+    return in_precision<CudaFamilies>(precision).kernels();
+}
+
 const GeneratorKernels& cuda_generator_kernels(Precision precision) {
-    static const CudaGenerators fp32(Precision::fp32);
-    static const CudaGenerators tf32x3(Precision::tf32x3);
-    static const CudaGenerators tf32(Precision::tf32);
-    static const CudaGenerators bf16(Precision::bf16);
-    static const CudaGenerators fp16(Precision::fp16);
-    switch (precision) {
-        case Precision::tf32x3:
-            return tf32x3;
-        case Precision::tf32:
-            return tf32;
-        case Precision::bf16:
-            return bf16;
-        case Precision::fp16:
-            return fp16;
-        default:
-            return fp32;
-    }
+    return in_precision<CudaGenerators>(precision);
 }
 
 const DecoderKernels& cuda_decoder_kernels(Precision precision) {
-    static const CudaDecoders fp32(Precision::fp32);
-    static const CudaDecoders tf32x3(Precision::tf32x3);
-    static const CudaDecoders tf32(Precision::tf32);
-    static const CudaDecoders bf16(Precision::bf16);
-    static const CudaDecoders fp16(Precision::fp16);
-    switch (precision) {
-        case Precision::tf32x3:
-            return tf32x3;
-        case Precision::tf32:
-            return tf32;
-        case Precision::bf16:
-            return bf16;
-        case Precision::fp16:
-            return fp16;
-        default:
-            return fp32;
-    }
+    return in_precision<CudaDecoders>(precision);
 }
 
 }  // namespace sluice
