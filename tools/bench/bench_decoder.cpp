@@ -26,6 +26,7 @@
 #include "kernels/cuda/cuda_operation.hpp"
 #include "kernels/cuda/decoder/sizes.hpp"
 #include "kernels/kernels.hpp"
+#include "tools/bench/bench_main.hpp"
 #include "tools/bench/cuda_bench.hpp"
 #include "tools/bench/decoder_bench.hpp"
 
@@ -353,10 +354,5 @@ int run(int argc, char** argv) {
 }  // namespace sluice::bench
 
 int main(int argc, char** argv) {
-    try {
-        return sluice::bench::run(argc, argv);
-    } catch (const sluice::Error& error) {
-        fmt::print(stderr, "{}\n", sluice::render(error.text()));
-        return static_cast<int>(error.code());
-    }
+    return sluice::bench::exit_code_of(sluice::bench::run, argc, argv);
 }

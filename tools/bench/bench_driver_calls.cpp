@@ -12,7 +12,7 @@
 #include "core/clock.hpp"
 #include "core/device.hpp"
 #include "core/device/cuda.hpp"
-#include "core/error.hpp"
+#include "tools/bench/bench_main.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -93,20 +93,19 @@ void bench(std::size_t chunks) {
                device->name(), times[times.size() / 2], times[times.size() * 9 / 10], burst, bar_us);
 }
 
+int run(int argc, char** argv) {
+    const long chunks = argc > 1 ? std::atol(argv[1]) : 16000;
+    if (chunks < 1) {
+        fmt::print(stderr, "usage: bench_driver_calls [CHUNKS]\n");
+        return 64;
+    }
+    bench(static_cast<std::size_t>(chunks));
+    return 0;
+}
+
 }  // namespace
 }  // namespace sluice::bench
 
-int main(int count, char** words) {
-    try {
-        const long chunks = count > 1 ? std::atol(words[1]) : 16000;
-        if (chunks < 1) {
-            fmt::print(stderr, "usage: bench_driver_calls [CHUNKS]\n");
-            return 64;
-        }
-        sluice::bench::bench(static_cast<std::size_t>(chunks));
-    } catch (const sluice::Error& error) {
-        fmt::print(stderr, "{}\n", sluice::render(error.text()));
-        return static_cast<int>(error.code());
-    }
-    return 0;
+int main(int argc, char** argv) {
+    return sluice::bench::exit_code_of(sluice::bench::run, argc, argv);
 }

@@ -20,6 +20,7 @@
 #include "kernels/cuda/generator/steps.hpp"
 #include "kernels/cuda/linear_gemm.hpp"
 #include "kernels/kernels.hpp"
+#include "tools/bench/bench_main.hpp"
 #include "tools/bench/cuda_bench.hpp"
 
 namespace sluice::bench {
@@ -242,10 +243,5 @@ int run(int argc, char** argv) {
 }  // namespace sluice::bench
 
 int main(int argc, char** argv) {
-    try {
-        return sluice::bench::run(argc, argv);
-    } catch (const sluice::Error& error) {
-        fmt::print(stderr, "{}\n", sluice::render(error.text()));
-        return static_cast<int>(error.code());
-    }
+    return sluice::bench::exit_code_of(sluice::bench::run, argc, argv);
 }

@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/error.hpp"
 #include "core/modes.hpp"
+#include "tools/bench/bench_main.hpp"
 #include "tools/bench/cuda_bench.hpp"
 
 namespace {
@@ -79,12 +78,5 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     alarm(patience_s);
-    try {
-        return run(argc, argv);
-    } catch (const sluice::Error& error) {
-        fmt::print(stderr, "{}\n", sluice::render(error.text()));
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "{}\n", error.what());
-    }
-    return 70;
+    return sluice::bench::exit_code_of(run, argc, argv);
 }

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/error.hpp"
+#include "tools/bench/bench_main.hpp"
 #include "tools/bench/probes.hpp"
 
 namespace sluice::bench {
@@ -44,10 +44,5 @@ int run(int argc, char** argv) {
 }  // namespace sluice::bench
 
 int main(int argc, char** argv) {
-    try {
-        return sluice::bench::run(argc, argv);
-    } catch (const sluice::Error& error) {
-        fmt::print(stderr, "{}\n", sluice::render(error.text()));
-        return static_cast<int>(error.code());
-    }
+    return sluice::bench::exit_code_of(sluice::bench::run, argc, argv);
 }
