@@ -44,12 +44,8 @@ void time_products(CudaStream& stream, Precision precision) {
                 }
                 const std::size_t chosen = Gemm(shape, precision, memory, {.instructions = way}).tile_number();
                 for (std::size_t tile = 0; tile < (wgmma ? gemm_tiles.size() : mma_tiles.size()); ++tile) {
-                    const GemmTile& of = wgmma ? gemm_tiles[tile] : mma_tiles[tile];
                     const Gemm product(shape, precision, memory, {.tile = tile, .chained = true, .instructions = way});
-                    candidates.push_back({fmt::format("{}{}x{}{}{}{}", wgmma ? "" : "mma.sync ", of.rows, of.columns,
-                                                      of.ping_pong ? " ping-pong" : "",
-                                                      of.cluster_rows * of.cluster_columns > 1 ? " in pairs" : "",
-                                                      tile == chosen ? " *" : ""),
+                    candidates.push_back({product.path() + (tile == chosen ? " *" : ""),
                                           flop,
                                           [product](cudaStream_t s) { product.enqueue(s); },
                                           {0}});

@@ -104,14 +104,6 @@ private:
     std::unique_ptr<DeviceMemory> bias_, bias_of_library_;
 };
 
-std::string name_of_tile(const GemmTile& tile) {
-    std::string name = fmt::format("{} x {}", tile.rows, tile.columns);
-    if (tile.cluster_rows * tile.cluster_columns > 1) {
-        name += fmt::format(", cluster {} x {}", tile.cluster_rows, tile.cluster_columns);
-    }
-    return tile.ping_pong ? name + ", ping-pong" : name;
-}
-
 std::string number_or_dash(std::optional<double> value, double by) {
     return value ? fmt::format("{:.2f}", *value * by) : "-";
 }
@@ -165,7 +157,7 @@ void time_tiles(cudaStream_t stream) {
             [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); }, seconds);
         const double ratio = seen[1].seconds_per_call / seen[0].seconds_per_call;
         print_window(fmt::format("cuBLASLt, the best of {}", library.tried()), seen[1], product.flop());
-        print_window(name_of_tile(chosen[0].tile()), seen[0], product.flop());
+        print_window(describe(chosen[0].tile()), seen[0], product.flop());
         fmt::print("    {:.1f} % of cuBLASLt\n", 100 * ratio);
         if (product.name.starts_with("G")) {
             sum_of_logarithms += std::log(ratio);
@@ -174,7 +166,7 @@ void time_tiles(cudaStream_t stream) {
         for (std::size_t tile = 0; tile < tiles.size(); ++tile) {
             if (tile != chosen[0].tile_number()) {
                 const std::vector<Gemm> products = make_products(product, operands, tile);
-                print_window("  " + name_of_tile(tiles[tile]),
+                print_window("  " + describe(tiles[tile]),
                              windows.sustained([&](std::size_t set, cudaStream_t s) { products[set].enqueue(s); },
                                                seconds_of_tile),
                              product.flop());
