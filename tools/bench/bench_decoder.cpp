@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -262,90 +263,106 @@ bool set_option(TokenSampling& sampling, std::string_view word) {
     return true;
 }
 
-int run(int argc, char** argv) {
-    std::vector<Precision> precisions;
-    bool with_products = false;
+/// What the command line asks for.
+struct Options {
+    std::vector<Precision> precisions{};  ///< Empty: all that the GPU has.
+    CudaDeviceOptions device{};
+    TokenSampling sampling{.max_prompt = prompt_tokens, .max_new = new_tokens, .temperature = 0};
+    bool with_chunks = true;
     bool with_long = false;
     bool with_prefill = false;
-    bool with_chunks = true;
     bool with_cache = false;
-    std::filesystem::path checkpoint;
-    CudaDeviceOptions options;
-    TokenSampling sampling{.temperature = 0};
-    for (int i = 1; i < argc; ++i) {
-        const std::string_view name = argv[i];
-        const std::optional<Precision> precision = enum_of<Precision>(name);
-        if (name == "mma") {  // as on GPUs without wgmma
-            options.instructions = MatrixInstructions::mma;
-            continue;
-        }
-        if (set_option(sampling, name)) {
-            continue;
-        }
-        with_long = with_long || name == "long";
-        with_prefill = with_prefill || name == "prefill";
-        with_chunks = with_chunks && name != "passes";
-        with_cache = with_cache || name == "cache";
-        with_products = with_products || name == "products";
-        if (name.ends_with(".safetensors")) {
-            checkpoint = name;
-        } else if (name != "long" && name != "prefill" && name != "passes" && name != "cache" && name != "products" &&
-                   !precision) {
-            fmt::print(stderr,
-                       "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
-                       "[prefill] [passes] [cache] [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] "
-                       "[repetition_penalty=R]\n");
-            return 64;
-        }
-        if (precision) {
-            precisions.push_back(*precision);
+    bool with_products = false;
+    std::filesystem::path checkpoint{};  ///< Empty: none.
+};
+
+/// Null if a word has no meaning here.
+std::optional<Options> parse(std::span<char* const> words) {
+    Options options;
+    for (const std::string_view word : words) {
+        if (const auto precision = enum_of<Precision>(word)) {
+            options.precisions.push_back(*precision);
+        } else if (word == "mma") {
+            options.device.instructions = MatrixInstructions::mma;
+        } else if (word == "long") {
+            options.with_long = true;
+        } else if (word == "prefill") {
+            options.with_prefill = true;
+        } else if (word == "passes") {
+            options.with_chunks = false;
+        } else if (word == "cache") {
+            options.with_cache = true;
+        } else if (word == "products") {
+            options.with_products = true;
+        } else if (word.ends_with(".safetensors")) {
+            options.checkpoint = word;
+        } else if (!set_option(options.sampling, word)) {
+            return std::nullopt;
         }
     }
-    sampling.max_prompt = prompt_tokens;
-    sampling.max_new = new_tokens;
-    const std::unique_ptr<Device> device = make_cuda_device(0, options);
+    return options;
+}
+
+std::vector<Precision> precisions_of(const CudaDevice& gpu) {
+    std::vector<Precision> all{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
+    if (gpu.instructions() == MatrixInstructions::wgmma) {
+        all.push_back(Precision::tf32x3);
+    }
+    return all;
+}
+
+void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
+             const Options& options) {
+    const bool has_caches = decoder::is_narrow(precision);
+    fmt::print("{}\n", name_of(precision));
+    if ((options.with_cache || !options.checkpoint.empty()) && !has_caches) {
+        fmt::print(" no quantised caches to compare: bf16 and fp16 have them\n");
+    }
+    if (options.with_chunks) {
+        time_chunks(gpu, stream, precision, weights, options.sampling);
+    }
+    if (precision != Precision::certified) {  // its passes are those of other precisions
+        time_passes(gpu, stream, precision, weights, {.items = 100'000, .least = prompt_tokens, .most = prompt_tokens},
+                    options.sampling);
+    }
+    if (options.with_long) {
+        time_long_of_caches(gpu, stream, precision, weights);
+    }
+    if (options.with_prefill) {
+        time_prefill(gpu, stream, precision, weights, options.with_chunks);
+    }
+    if (options.with_cache && has_caches) {
+        compare_caches(gpu, stream, precision, weights);
+    }
+    if (!options.checkpoint.empty() && has_caches) {
+        compare_caches_of_checkpoint(gpu, stream, precision, options.checkpoint);
+    }
+    if (options.with_products && decoder::is_narrow(precision)) {
+        time_overlap(gpu, stream, precision);
+        time_products(stream, precision);
+    }
+}
+
+int run(int argc, char** argv) {
+    const std::optional<Options> options = parse(std::span<char* const>(argv, argv + argc).subspan(1));
+    if (!options) {
+        fmt::print(stderr,
+                   "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
+                   "[prefill] [passes] [cache] [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] "
+                   "[repetition_penalty=R]\n");
+        return 64;
+    }
+    const std::unique_ptr<Device> device = make_cuda_device(0, options->device);
     CudaDevice& gpu = as_cuda(*device);
-    if (precisions.empty()) {
-        precisions = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
-        if (gpu.instructions() == MatrixInstructions::wgmma) {
-            precisions.push_back(Precision::tf32x3);
-        }
-    }
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
     const DecoderBenchWeights weights;
+    const TokenSampling& sampling = options->sampling;
     fmt::print("{}: GPT-2 of 124M parameters, {} + {} tokens, {}\n", gpu.name(), prompt_tokens, new_tokens,
                sampling.temperature == 0 ? "greedy"
                                          : fmt::format("temperature {}, top_k {}, top_p {}", sampling.temperature,
                                                        sampling.top_k, sampling.top_p));
-    const bool compares = with_cache || !checkpoint.empty();
-    for (const Precision precision : precisions) {
-        fmt::print("{}\n", name_of(precision));
-        if (compares && !decoder::is_narrow(precision)) {
-            fmt::print(" no quantised caches to compare: bf16 and fp16 have them\n");
-        }
-        if (with_chunks) {
-            time_chunks(gpu, as_cuda(*stream), precision, weights, sampling);
-        }
-        if (precision != Precision::certified) {  // its passes are those of other precisions
-            time_passes(gpu, as_cuda(*stream), precision, weights,
-                        {.items = 100'000, .least = prompt_tokens, .most = prompt_tokens}, sampling);
-        }
-        if (with_long) {
-            time_long_of_caches(gpu, as_cuda(*stream), precision, weights);
-        }
-        if (with_prefill) {
-            time_prefill(gpu, as_cuda(*stream), precision, weights, with_chunks);
-        }
-        if (with_cache && decoder::is_narrow(precision)) {
-            compare_caches(gpu, as_cuda(*stream), precision, weights);
-        }
-        if (!checkpoint.empty() && decoder::is_narrow(precision)) {
-            compare_caches_of_checkpoint(gpu, as_cuda(*stream), precision, checkpoint);
-        }
-        if (with_products && decoder::is_narrow(precision)) {
-            time_overlap(gpu, as_cuda(*stream), precision);
-            time_products(as_cuda(*stream), precision);
-        }
+    for (const Precision precision : options->precisions.empty() ? precisions_of(gpu) : options->precisions) {
+        measure(gpu, as_cuda(*stream), precision, weights, *options);
     }
     return 0;
 }
