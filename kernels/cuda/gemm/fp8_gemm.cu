@@ -7,6 +7,7 @@
 #include "kernels/cuda/gemm/fp8_kernel.cuh"
 #include "kernels/cuda/gemm/make_kernel.cuh"
 #include "kernels/cuda/gemm/product.cuh"
+#include "kernels/cuda/gemm/requirements.hpp"
 #include "kernels/cuda/gemm/wgmma_gemm.hpp"
 
 namespace sluice {
@@ -27,29 +28,21 @@ const Fp8Kernel& fp8_kernel(std::size_t tile) {
 /// Index of the tile with the least work for the busiest multiprocessor, the first among equals.
 std::size_t choose_fp8_tile(const GemmShape& shape, std::uint32_t multiprocessors) {
     const auto work = [&](const GemmTile& tile) {
-        const std::uint32_t cluster = tile.cluster_rows * tile.cluster_columns;
-        const std::uint64_t tiles = std::uint64_t{gemm::divide_up(shape.rows, tile.rows * tile.cluster_rows)} *
-                                    gemm::divide_up(shape.columns, tile.columns * tile.cluster_columns);
-        const std::uint64_t at_once = std::max(multiprocessors / cluster, 1U);
-        return (tiles + at_once - 1) / at_once * tile.rows * tile.columns;
+        return gemm_rounds(tile, shape.rows, shape.columns, multiprocessors) * tile.rows * tile.columns;
     };
     return static_cast<std::size_t>(std::ranges::min_element(fp8_gemm_tiles, {}, work) - fp8_gemm_tiles.begin());
 }
 
-bool aligned_for_copies(const void* pointer) {
-    constexpr std::uintptr_t alignment = 16;
-    return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
-}
-
 void check_product(const GemmShape& shape, const Fp8GemmMemory& memory) {
-    constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates are signed
+    constexpr std::size_t copied = 16;
     expects(shape.columns > 0 && shape.columns % 8 == 0 && shape.depth > 0 && shape.depth % 16 == 0,
             "product of e4m3: columns are a multiple of 8, depth is one of 16");
-    expects(shape.rows <= most && shape.columns <= most && shape.depth <= most, "product of e4m3: too large");
+    expects(gemm::is_addressable(shape), "product of e4m3: too large");
     const void* const all[] = {memory.a,    memory.b,        memory.a_scales, memory.b_scales,
                                memory.bias, memory.residual, memory.out};
     expects(memory.a_scales != nullptr && memory.b_scales != nullptr, "product of e4m3: rows and columns have scales");
-    expects(std::ranges::all_of(all, &aligned_for_copies), "product of e4m3: its memory is aligned to 16 bytes");
+    expects(std::ranges::all_of(all, [](const void* pointer) { return gemm::is_aligned(pointer, copied); }),
+            "product of e4m3: its memory is aligned to 16 bytes");
     expects(instructions_of_current_gpu() == MatrixInstructions::wgmma, "product of e4m3: needs wgmma");
 }
 
@@ -57,8 +50,7 @@ void check_product(const GemmShape& shape, const Fp8GemmMemory& memory) {
 
 Fp8Gemm::Fp8Gemm(const GemmShape& shape, const Fp8GemmMemory& memory, const GemmOptions& options) {
     check_product(shape, memory);
-    const std::uint32_t multiprocessors =
-        options.multiprocessors == 0 ? count_multiprocessors() : options.multiprocessors;
+    const std::uint32_t multiprocessors = gemm::multiprocessors_or_all(options.multiprocessors);
     tile_number_ = options.tile ? *options.tile : choose_fp8_tile(shape, multiprocessors);
     const Fp8Kernel& kernel = fp8_kernel(tile_number_);
     if (shape.rows == 0) {

@@ -5,30 +5,25 @@
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/gemm/mma_gemm.hpp"
+#include "kernels/cuda/gemm/requirements.hpp"
 #include "kernels/cuda/gemm/wgmma_gemm.hpp"
-#include "kernels/cuda/launch.hpp"
 
 namespace sluice {
 namespace {
 
-bool aligned_to(const void* pointer, std::size_t bytes) {
-    return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
-}
-
 /// Whether all can be copied in pieces of 16 bytes.
-bool is_aligned(const GemmShape& shape, const GemmMemory& memory) {
+bool fits_copies(const GemmShape& shape, const GemmMemory& memory) {
     constexpr std::uint32_t multiple = 8;
     constexpr std::size_t piece = 16;
     const void* const all[] = {memory.a, memory.b, memory.bias, memory.residual, memory.out};
     return shape.columns % multiple == 0 && shape.depth % multiple == 0 &&
-           std::ranges::all_of(all, [](const void* pointer) { return aligned_to(pointer, piece); });
+           std::ranges::all_of(all, [](const void* pointer) { return gemm::is_aligned(pointer, piece); });
 }
 
 std::size_t wgmma_tile_number(const GemmShape& shape, const GemmOptions& options) {
-    const std::uint32_t multiprocessors =
-        options.multiprocessors == 0 ? count_multiprocessors() : options.multiprocessors;
     const std::size_t number = options.tile.value_or(
-        choose_gemm_tile(shape.rows, shape.columns, shape.depth, multiprocessors, options.previous_tile));
+        choose_gemm_tile(shape.rows, shape.columns, shape.depth, gemm::multiprocessors_or_all(options.multiprocessors),
+                         options.previous_tile));
     expects(number < gemm_tiles.size(), "product: no such tile");
     return number;
 }
@@ -36,15 +31,15 @@ std::size_t wgmma_tile_number(const GemmShape& shape, const GemmOptions& options
 }  // namespace
 
 Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory, const GemmOptions& options)
-    : instructions_(MatrixInstructions::mma), unaligned_(!is_aligned(shape, memory)) {
-    constexpr std::uint32_t most = 1U << 30;  // the copy engine's coordinates are signed
+    : instructions_(MatrixInstructions::mma), unaligned_(!fits_copies(shape, memory)) {
     expects(precision == Precision::bf16 || precision == Precision::fp16, "product: of bf16 or fp16 only");
     expects(shape.columns > 0 && shape.depth > 0, "product: without columns or depth");
-    expects(shape.rows <= most && shape.columns <= most && shape.depth <= most, "product: too large");
+    expects(gemm::is_addressable(shape), "product: too large");
     for (const void* const values : {memory.a, memory.b, memory.residual, static_cast<const void*>(memory.out)}) {
-        expects(aligned_to(values, number_bytes(precision)), "product: values that are not aligned to their size");
+        expects(gemm::is_aligned(values, number_bytes(precision)),
+                "product: values that are not aligned to their size");
     }
-    expects(aligned_to(memory.bias, sizeof(float)) && aligned_to(memory.row_scales, sizeof(float)),
+    expects(gemm::is_aligned(memory.bias, sizeof(float)) && gemm::is_aligned(memory.row_scales, sizeof(float)),
             "product: a bias or scales that are not aligned to their size");
     expects(memory.norm.sums == nullptr || (shape.depth % summed_values == 0 && memory.row_scales == nullptr),
             "product: sums of rows that are no multiple of 64 long, or beside scales");

@@ -2,13 +2,13 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/gemm/mma_narrow.cuh"
+#include "kernels/cuda/gemm/requirements.hpp"
 
 namespace sluice::gemm {
 
 std::size_t mma_tile_number(const GemmShape& shape, const GemmOptions& options, bool unaligned) {
     const auto choose = [&] {
-        const std::uint32_t multiprocessors =
-            options.multiprocessors == 0 ? count_multiprocessors() : options.multiprocessors;
+        const std::uint32_t multiprocessors = multiprocessors_or_all(options.multiprocessors);
         return unaligned ? choose_unaligned_tile(shape.rows, shape.columns, shape.depth, multiprocessors)
                          : choose_mma_tile(shape.rows, shape.columns, shape.depth, multiprocessors);
     };

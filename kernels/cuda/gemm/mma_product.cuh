@@ -9,6 +9,7 @@
 #include "kernels/cuda/gemm/mma_kernel.cuh"
 #include "kernels/cuda/gemm/mma_layout.cuh"
 #include "kernels/cuda/gemm/product.cuh"
+#include "kernels/cuda/gemm/requirements.hpp"
 
 /// Creation of products by mma.sync.
 namespace sluice::gemm {
@@ -55,7 +56,7 @@ std::uint32_t count_mma_blocks(const MmaKernel<Target>& kernel, std::uint32_t mu
                                                              kernel.shared_bytes),
                "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     expects(of_one > 0, "product: the device runs no block of its kernel");
-    return static_cast<std::uint32_t>(of_one) * (multiprocessors == 0 ? count_multiprocessors() : multiprocessors);
+    return static_cast<std::uint32_t>(of_one) * multiprocessors_or_all(multiprocessors);
 }
 
 /// Sets the arguments' tiles and steps.

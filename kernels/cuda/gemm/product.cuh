@@ -9,6 +9,7 @@
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/gemm/requirements.hpp"
 #include "kernels/cuda/gemm/work.hpp"
 #include "kernels/cuda/launch.hpp"
 
@@ -77,7 +78,7 @@ std::shared_ptr<const Work> make_wgmma_product(const ProductKernel<Operands, Tar
                                                const Arguments& arguments, const Operands& operands,
                                                const Target& target, std::uint32_t multiprocessors = 0) {
     const std::uint32_t cluster = kernel.tile.cluster_rows * kernel.tile.cluster_columns;
-    const std::uint32_t most = multiprocessors == 0 ? count_multiprocessors() : multiprocessors;
+    const std::uint32_t most = multiprocessors_or_all(multiprocessors);
     const std::uint32_t clusters =
         count_clusters(reinterpret_cast<const void*>(kernel.function),
                        {.blocks = cluster, .threads = kernel.threads, .shared_bytes = kernel.shared_bytes});

@@ -13,13 +13,6 @@ std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
     return (a + b - 1) / b;
 }
 
-std::uint64_t rounds(const GemmTile& tile, std::uint32_t rows, std::uint32_t columns, std::uint32_t multiprocessors) {
-    const std::uint64_t cluster = std::uint64_t{tile.cluster_rows} * tile.cluster_columns;
-    const std::uint64_t clusters = divide_up(rows, std::uint64_t{tile.rows} * tile.cluster_rows) *
-                                   divide_up(columns, std::uint64_t{tile.columns} * tile.cluster_columns);
-    return divide_up(clusters, std::max<std::uint64_t>(multiprocessors / cluster, 1));
-}
-
 double cycles(const GemmTile& tile, std::uint64_t rounds, std::uint32_t depth) {
     constexpr std::uint64_t step_depth = 64;
     const double copied_row = tile.ping_pong ? 2.93 : 3.4;
@@ -43,7 +36,7 @@ std::size_t choose(const std::array<GemmTile, count>& tiles, const std::array<Pa
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < count; ++i) {
         const double area = tiles[i].rows * tiles[i].columns;
-        const double time = static_cast<double>(rounds(tiles[i], rows, columns, multiprocessors)) * area *
+        const double time = static_cast<double>(gemm_rounds(tiles[i], rows, columns, multiprocessors)) * area *
                             (depth + paces[i].ends) / paces[i].speed;
         if (time < least) {
             best = i;
@@ -63,13 +56,21 @@ std::string describe(const GemmTile& tile) {
     return text + (tile.ping_pong ? ", ping-pong" : "");
 }
 
+std::uint64_t gemm_rounds(const GemmTile& tile, std::uint32_t rows, std::uint32_t columns,
+                          std::uint32_t multiprocessors) {
+    const std::uint64_t cluster = std::uint64_t{tile.cluster_rows} * tile.cluster_columns;
+    const std::uint64_t clusters = divide_up(rows, std::uint64_t{tile.rows} * tile.cluster_rows) *
+                                   divide_up(columns, std::uint64_t{tile.columns} * tile.cluster_columns);
+    return divide_up(clusters, std::max<std::uint64_t>(multiprocessors / cluster, 1));
+}
+
 std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                              std::uint32_t multiprocessors, std::optional<std::size_t> previous) {
     constexpr std::uint32_t depth_of_large = 4096;
     constexpr std::uint64_t rounds_of_large = 8;
     constexpr std::uint32_t most_ping_pong_depth = 3072;
     constexpr double cycles_of_other_code = 8000;
-    if (depth >= depth_of_large && rounds(gemm_tiles[0], rows, columns, multiprocessors) >= rounds_of_large) {
+    if (depth >= depth_of_large && gemm_rounds(gemm_tiles[0], rows, columns, multiprocessors) >= rounds_of_large) {
         return 0;
     }
     std::size_t best = 1;
@@ -79,7 +80,7 @@ std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uin
         if (tile.ping_pong && depth > most_ping_pong_depth) {
             continue;
         }
-        const double time = cycles(tile, rounds(tile, rows, columns, multiprocessors), depth) -
+        const double time = cycles(tile, gemm_rounds(tile, rows, columns, multiprocessors), depth) -
                             (previous == i ? cycles_of_other_code : 0);
         if (time < least) {
             best = i;

@@ -76,6 +76,10 @@ inline constexpr std::array<GemmTile, 2> unaligned_tiles{{
 [[nodiscard]] std::size_t choose_unaligned_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                                 std::uint32_t multiprocessors);
 
+/// Rounds that a product takes, in each of which `multiprocessors` compute a tile each, as whole clusters.
+[[nodiscard]] std::uint64_t gemm_rounds(const GemmTile& tile, std::uint32_t rows, std::uint32_t columns,
+                                        std::uint32_t multiprocessors);
+
 /// The number of rows of clusters' tiles that form a group, when there are `tile_rows` such rows: what `clusters`
 /// clusters compute at a time is then about square, and groups are about equal.
 [[nodiscard]] std::uint32_t gemm_group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters);
