@@ -6,6 +6,7 @@
 #include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
 
@@ -282,11 +283,7 @@ NormPool::NormPool(const NormPoolShape& shape, Precision precision, const NormPo
                 std::uint64_t{shape.positions} * shape.channels <=
                     std::uint64_t{threads} * fp32_units * values::in_16_bytes<float> * pool,
             "norm: its sizes do not fit");
-    int device = 0;
-    int processors = 0;
-    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-    check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-    processors_ = static_cast<std::uint32_t>(processors);
+    multiprocessors_ = count_multiprocessors();
 }
 
 void NormPool::enqueue(std::uint32_t items, cudaStream_t stream) const {
@@ -301,7 +298,7 @@ void NormPool::enqueue(std::uint32_t items, cudaStream_t stream) const {
                               .positions = shape_.positions,
                               .channels = shape_.channels,
                               .counted = shape_.positions * (shape_.channels - shape_.padding)};
-    const dim3 grid(std::min(items, processors_ * (element_bytes(precision_) == 2 ? narrow_blocks : 1)));
+    const dim3 grid(std::min(items, multiprocessors_ * (element_bytes(precision_) == 2 ? narrow_blocks : 1)));
     if (precision_ == Precision::bf16) {
         norm_narrow<__nv_bfloat16><<<grid, threads, 0, stream>>>(arguments);
     } else if (precision_ == Precision::fp16) {

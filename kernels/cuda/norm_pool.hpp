@@ -46,7 +46,7 @@ private:
     NormPoolShape shape_;
     Precision precision_;
     NormPoolMemory memory_;
-    std::uint32_t processors_ = 0;
+    std::uint32_t multiprocessors_ = 0;
 };
 
 }  // namespace sluice

@@ -64,11 +64,7 @@ SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precisio
                 shape.positions() % pool == 0 && shape.channels % 128 == 0 && shape.channels > 0 &&
                 shape.symbols <= SymbolConvGpuShape::most_symbols,
             "symbol convolution: its sizes do not fit");
-    int device = 0;
-    int processors = 0;
-    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-    check_cuda(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-    processors_ = static_cast<std::uint32_t>(processors);
+    multiprocessors_ = count_multiprocessors();
     symbol_conv::allow_statistics(shape.length, block_shared_bytes);
     const Gather gather = choose_gather(precision, block_shared_bytes);
     check_cuda(cudaFuncSetAttribute(gather.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -85,7 +81,7 @@ void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream
     const Gather gather = choose_gather(precision_, block_shared_bytes_);
     const auto parts = static_cast<std::uint32_t>(shape_.channels * value_bytes / gather.row_bytes);
     const std::uint32_t group_blocks = (shape_.pooled() + gather.groups - 1) / gather.groups;
-    const std::uint32_t ranges = std::clamp(processors_ / (parts * group_blocks), 1U, items);
+    const std::uint32_t ranges = std::clamp(multiprocessors_ / (parts * group_blocks), 1U, items);
     const GatherArguments arguments{.symbols = memory_.symbols,
                                     .table = static_cast<const std::uint8_t*>(memory_.table),
                                     .gamma = memory_.gamma,

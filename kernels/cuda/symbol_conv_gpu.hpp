@@ -83,7 +83,7 @@ private:
     std::uint32_t max_items_;
     SymbolConvMemory memory_;
     std::uint32_t block_shared_bytes_;
-    std::uint32_t processors_ = 0;
+    std::uint32_t multiprocessors_ = 0;
 };
 
 }  // namespace sluice

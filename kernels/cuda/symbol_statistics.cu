@@ -174,7 +174,7 @@ void SymbolConvGpu::enqueue_statistics(std::uint32_t items, cudaStream_t stream)
     }
     const Statistics statistics = choose_statistics(shape_.length, block_shared_bytes_);
     launch(statistics.kernel, "symbol statistics",
-           {.blocks = std::min(items, processors_),
+           {.blocks = std::min(items, multiprocessors_),
             .threads = statistics_threads,
             .shared_bytes = statistics.shared_bytes},
            stream,
