@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/generator/mma_gates.hpp"
+#include "kernels/cuda/generator/step_states.hpp"
 #include "kernels/cuda/generator/steps.hpp"
 #include "kernels/cuda/generator/table.hpp"
 
@@ -26,14 +27,9 @@ public:
           most_rows_(most_rows),
           rows_(rows),
           table_(device, shape, precision, weights),
+          states_(device, shape.layers * parts_, most_rows, shape.hidden * value_bytes_),
           from_input_(device.allocate(MemorySpace::device, shape.layers > 1 ? sum_bytes(3 * shape.hidden) : 0)),
           from_state_(device.allocate(MemorySpace::device, sum_bytes(std::max(3 * shape.hidden, gru_symbols)))) {
-        for (std::uint32_t turn = 0; turn < 2; ++turn) {
-            states_[turn] = {
-                .matrices = shape.layers * parts_, .rows = most_rows, .row_bytes = shape.hidden * value_bytes_};
-            memory_[turn] = device.allocate(MemorySpace::device, states_[turn].bytes());
-            states_[turn].data = memory_[turn].bytes().data();
-        }
         for (const std::uint32_t turn : {0U, 1U}) {
             const StateRows& before = states_[turn];
             const StateRows& after = states_[1 - turn];
@@ -68,7 +64,7 @@ public:
                                .before = before.at(layer * parts_, 0),
                                .after = after.at(layer * parts_, 0),
                                .part_values = std::size_t{most_rows_} * shape_.hidden,
-                               .sum_scale = sum_scale(),
+                               .sum_scale = sum_scale_of_generator(precision_),
                                .hidden = shape_.hidden,
                                .most_rows = most_rows_,
                                .rows = rows_},
@@ -78,7 +74,7 @@ public:
         enqueue_mma_scores({.sums = from_state_.as<float>().data(),
                             .bias = weights_.linear_bias.as<float>().data(),
                             .scores = memory.scores,
-                            .sum_scale = sum_scale(),
+                            .sum_scale = sum_scale_of_generator(precision_),
                             .most_rows = most_rows_,
                             .rows = rows_},
                            stream);
@@ -92,31 +88,26 @@ private:
     [[nodiscard]] std::size_t sum_bytes(std::uint32_t columns) const {
         return std::size_t{most_rows_} * columns * sizeof(float);
     }
-    [[nodiscard]] float sum_scale() const { return parts_ == 2 ? 1 / two_part_scale : 1; }
 
-    /// Adds the products of states in a layer with weights, for all pairs of their parts but the two second ones, whose
-    /// product no precision keeps.
+    /// Adds the products of states in a layer with weights, part by part.
     void add_products(Products& to, const StateRows& states, std::uint32_t layer, const Buffer& weights,
                       std::uint32_t outputs, const Buffer& sums) const {
-        const Precision kind = precision_ == Precision::tf32x3 ? Precision::fp16 : precision_;
         const std::size_t part_bytes = std::size_t{outputs} * shape_.hidden * value_bytes_;
         float* const out = sums.as<float>().data();
         const std::size_t first = to.size();
-        for (std::uint32_t of_state = 0; of_state < parts_; ++of_state) {
-            for (std::uint32_t of_weight = 0; of_state + of_weight < parts_; ++of_weight) {
-                to.emplace_back(
-                    decoder::FloatProductShape{.rows = most_rows_, .columns = outputs, .depth = shape_.hidden}, kind,
-                    decoder::FloatProductMemory{.a = states.at(layer * parts_ + of_state, 0),
-                                                .b = weights.bytes().data() + of_weight * part_bytes,
-                                                .bias = nullptr,
-                                                .residual = to.size() == first ? nullptr : out,
-                                                .out = out,
-                                                .stride = outputs,
-                                                .bests = nullptr,
-                                                .active = rows_},
-                    MatrixInstructions::mma);
-            }
-        }
+        for_each_product_of_parts(precision_, [&](std::uint32_t of_state, std::uint32_t of_weight) {
+            to.emplace_back(decoder::FloatProductShape{.rows = most_rows_, .columns = outputs, .depth = shape_.hidden},
+                            part_format_of_generator(precision_),
+                            decoder::FloatProductMemory{.a = states.at(layer * parts_ + of_state, 0),
+                                                        .b = weights.bytes().data() + of_weight * part_bytes,
+                                                        .bias = nullptr,
+                                                        .residual = to.size() == first ? nullptr : out,
+                                                        .out = out,
+                                                        .stride = outputs,
+                                                        .bests = nullptr,
+                                                        .active = rows_},
+                            MatrixInstructions::mma);
+        });
     }
 
     static void multiply(const Products& products, cudaStream_t stream) {
@@ -133,8 +124,7 @@ private:
     std::uint32_t most_rows_;
     const std::uint32_t* rows_;
     InputTable table_;
-    std::array<Buffer, 2> memory_{};
-    std::array<StateRows, 2> states_{};
+    StepStates states_;
     Buffer from_input_;                                // (rows, 3 hidden) fp32
     Buffer from_state_;                                // (rows, 3 hidden) fp32; also the sums of scores, (rows, 256)
     std::array<std::vector<Products>, 2> products_{};  // per layer, then of the scores

@@ -1,7 +1,7 @@
-#include <array>
 #include <memory>
 
 #include "kernels/cuda/generator/gates.hpp"
+#include "kernels/cuda/generator/step_states.hpp"
 #include "kernels/cuda/generator/steps.hpp"
 #include "kernels/cuda/generator/table.hpp"
 #include "kernels/cuda/ordered/product.hpp"
@@ -21,16 +21,9 @@ public:
           weights_(weights),
           most_rows_(most_rows),
           table_(device, shape, Precision::fp32, weights),
+          states_(device, shape.layers, most_rows, shape.hidden * static_cast<std::uint32_t>(sizeof(float))),
           from_input_(device.allocate(MemorySpace::device, shape.layers > 1 ? gate_bytes() : 0)),
-          from_state_(device.allocate(MemorySpace::device, gate_bytes())) {
-        for (std::uint32_t turn = 0; turn < 2; ++turn) {
-            states_[turn] = {.matrices = shape.layers,
-                             .rows = most_rows,
-                             .row_bytes = shape.hidden * static_cast<std::uint32_t>(sizeof(float))};
-            memory_[turn] = device.allocate(MemorySpace::device, states_[turn].bytes());
-            states_[turn].data = memory_[turn].bytes().data();
-        }
-    }
+          from_state_(device.allocate(MemorySpace::device, gate_bytes())) {}
 
     void enqueue(const Memory& memory, std::uint32_t turn, cudaStream_t stream) override {
         const StateRows& before = states_[turn];
@@ -89,8 +82,7 @@ private:
     const WeightsOnDevice& weights_;
     std::uint32_t most_rows_;
     InputTable table_;
-    std::array<Buffer, 2> memory_{};
-    std::array<StateRows, 2> states_{};
+    StepStates states_;
     Buffer from_input_;  // (rows, gate_columns)
     Buffer from_state_;  // (rows, gate_columns)
 };

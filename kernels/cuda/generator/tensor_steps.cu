@@ -6,6 +6,7 @@
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/clusters.hpp"
+#include "kernels/cuda/generator/step_states.hpp"
 #include "kernels/cuda/generator/steps.hpp"
 #include "kernels/cuda/generator/table.hpp"
 #include "kernels/cuda/generator/tensor_kernel.hpp"
@@ -43,18 +44,13 @@ public:
     TensorSteps(Device& device, const PaddedShape& shape, Precision precision, const WeightsOnDevice& weights,
                 std::uint32_t most_rows)
         : shape_(shape),
-          kind_(precision == Precision::tf32x3 ? Precision::fp16 : precision),
+          precision_(precision),
           value_bytes_(part_bytes_of_generator(precision)),
           parts_(parts_of_generator(precision)),
           kernels_(kernels_for(precision)),
           most_rows_(most_rows),
-          table_(device, shape, precision, weights) {
-        for (std::uint32_t turn = 0; turn < 2; ++turn) {
-            states_[turn] = {
-                .matrices = shape.layers * parts_, .rows = most_rows, .row_bytes = shape.hidden * value_bytes_};
-            memory_[turn] = device.allocate(MemorySpace::device, states_[turn].bytes());
-            states_[turn].data = memory_[turn].bytes().data();
-        }
+          table_(device, shape, precision, weights),
+          states_(device, shape.layers * parts_, most_rows, shape.hidden * value_bytes_) {
         const std::uint32_t gate_clusters =
             std::min(step_clusters(kernels_.first, kernels_.threads, kernels_.gates_shared_bytes),
                      step_clusters(kernels_.further, kernels_.threads, kernels_.gates_shared_bytes));
@@ -97,25 +93,20 @@ private:
     [[nodiscard]] CUtensorMap map_of(const void* matrix, std::uint32_t rows, std::uint32_t box_rows) const {
         const TensorAxis axes[] = {{shape_.hidden, 0, tensor_step_bytes / value_bytes_},
                                    {rows, std::uint64_t{shape_.hidden} * value_bytes_, box_rows}};
-        return make_tensor_map(kind_, matrix, axes);
+        return make_tensor_map(part_format_of_generator(precision_), matrix, axes);
     }
 
-    [[nodiscard]] float sum_scale() const { return parts_ == 2 ? 1 / two_part_scale : 1; }
-
-    /// Adds the products of states in a layer with weights, for all pairs of their parts but the two second ones, whose
-    /// product no precision keeps.
+    /// Adds the products of states in a layer with weights, part by part.
     void add_segments(Launch& to, const StateRows& states, std::uint32_t layer, const Buffer& weights,
                       std::uint32_t outputs, std::uint32_t tile_columns) const {
         const std::size_t part_bytes = std::size_t{outputs} * shape_.hidden * value_bytes_;
-        for (std::uint32_t of_state = 0; of_state < parts_; ++of_state) {
-            for (std::uint32_t of_weight = 0; of_state + of_weight < parts_; ++of_weight) {
-                const std::uint32_t segment = to.arguments.segments++;
-                expects(segment < most_segments, "generator: too many products");
-                to.maps.states[segment] = map_of(states.at(layer * parts_ + of_state, 0), most_rows_, tensor_tile_rows);
-                to.maps.weights[segment] = map_of(weights.bytes().data() + of_weight * part_bytes, outputs,
-                                                  tile_columns / tensor_cluster_rows);
-            }
-        }
+        for_each_product_of_parts(precision_, [&](std::uint32_t of_state, std::uint32_t of_weight) {
+            const std::uint32_t segment = to.arguments.segments++;
+            expects(segment < most_segments, "generator: too many products");
+            to.maps.states[segment] = map_of(states.at(layer * parts_ + of_state, 0), most_rows_, tensor_tile_rows);
+            to.maps.weights[segment] =
+                map_of(weights.bytes().data() + of_weight * part_bytes, outputs, tile_columns / tensor_cluster_rows);
+        });
     }
 
     [[nodiscard]] Launch of_layer(std::uint32_t turn, std::uint32_t layer, const WeightsOnDevice& weights,
@@ -133,7 +124,7 @@ private:
         result.arguments.input_segments = result.arguments.segments;
         add_segments(result, before, layer, weights.layers[layer].hidden, outputs, tensor_gate_columns);
         result.arguments.steps = shape_.hidden * value_bytes_ / tensor_step_bytes;
-        result.arguments.sum_scale = sum_scale();
+        result.arguments.sum_scale = sum_scale_of_generator(precision_);
         result.arguments.tile_columns = shape_.hidden / tensor_units;
         result.arguments.hidden = shape_.hidden;
         result.arguments.bias = weights.layers[layer].hidden_bias.as<float>().data();
@@ -152,7 +143,7 @@ private:
         result.shared_bytes = kernels_.scores_shared_bytes;
         add_segments(result, states_[1 - turn], shape_.layers - 1, weights.linear, gru_symbols, tensor_score_columns);
         result.arguments.steps = shape_.hidden * value_bytes_ / tensor_step_bytes;
-        result.arguments.sum_scale = sum_scale();
+        result.arguments.sum_scale = sum_scale_of_generator(precision_);
         result.arguments.tile_columns = gru_symbols / tensor_score_columns;
         result.arguments.hidden = shape_.hidden;
         result.arguments.bias = weights.linear_bias.as<float>().data();
@@ -160,14 +151,13 @@ private:
     }
 
     PaddedShape shape_;
-    Precision kind_;  // format in which states and weights are stored
+    Precision precision_;
     std::uint32_t value_bytes_;
     std::uint32_t parts_;
     TensorKernels kernels_;
     std::uint32_t most_rows_;
     InputTable table_;
-    std::array<Buffer, 2> memory_{};
-    std::array<StateRows, 2> states_{};
+    StepStates states_;
     std::array<std::vector<Launch>, 2> launches_{};
 };
 

@@ -29,8 +29,29 @@ struct PaddedShape {
     return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
 }
 
+/// The format of one part.
+[[nodiscard]] constexpr Precision part_format_of_generator(Precision precision) {
+    return precision == Precision::tf32x3 ? Precision::fp16 : precision;
+}
+
 /// Factor of weights stored in two parts: unscaled, their second parts would be too small for fp16.
 inline constexpr float two_part_scale = 256;
+/// By which sums of products of states and stored weights are multiplied.
+[[nodiscard]] constexpr float sum_scale_of_generator(Precision precision) {
+    return precision == Precision::tf32x3 ? 1 / two_part_scale : 1;
+}
+
+/// Calls use(part of the state, part of the weight) for the products of parts that count: all but that of two second
+/// parts, which no precision keeps.
+template <class Use>
+void for_each_product_of_parts(Precision precision, const Use& use) {
+    const std::uint32_t parts = parts_of_generator(precision);
+    for (std::uint32_t of_state = 0; of_state < parts; ++of_state) {
+        for (std::uint32_t of_weight = 0; of_state + of_weight < parts; ++of_weight) {
+            use(of_state, of_weight);
+        }
+    }
+}
 
 /// The network in device memory. For fp32 SIMT: matrices are (inputs, outputs), those of gates with gate_columns
 /// outputs. For the tensor cores: (outputs, inputs), first parts before second ones; the rows of a matrix of gates in
