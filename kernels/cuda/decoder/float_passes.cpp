@@ -3,7 +3,7 @@
 
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/activations.hpp"
+#include "kernels/cuda/decoder/common_steps.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/ordered/product.hpp"
 
@@ -31,11 +31,11 @@ public:
         : shape_(setup.shape),
           precision_(setup.precision),
           instructions_(as_cuda(setup.device).instructions()),
-          rule_(rule_of(setup.sampling)),
           weights_(setup.weights),
           memory_(setup.memory),
           most_rows_(setup.sizes.rows),
-          at_(setup),
+          common_(setup),
+          at_(common_.activations()),
           attention_(at_.attention(setup.shape, setup.sampling)),
           no_bias_(setup.device.allocate(MemorySpace::device, at_.strides.vocabulary * sizeof(float))) {
         if (on_tensor_cores()) {
@@ -51,21 +51,11 @@ public:
     }
 
     void enqueue(cudaStream_t stream, const PassWatch& watch) override {
-        watch("embedding");
-        enqueue_embedding(memory_, precision_,
-                          {.tokens = data_of(weights_.tokens),
-                           .positions = floats_of(weights_.positions),
-                           .sums = at_.sums.bytes().data(),
-                           .width = shape_.width,
-                           .stride = at_.strides.width,
-                           .token_stride = at_.strides.vocabulary,
-                           .position_stride = shape_.rotary ? 0 : shape_.width},
-                          stream);
+        common_.embed(at_.strides.vocabulary, nullptr, stream, watch);
         for (std::uint32_t number = 0; number < shape_.layers; ++number) {
             enqueue_layer(number, stream, watch);
         }
-        watch("normalisation");
-        enqueue_norm(precision_, norm(weights_.last_norm, at_.wanted, true), stream);
+        common_.normalise(weights_.last_norm, true, stream, watch);
         watch("head");
         if (on_tensor_cores()) {
             products_.back().enqueue(stream);
@@ -80,22 +70,13 @@ public:
                                       .rows = &memory_.batch->entries},
                                      stream);
         }
-        watch("choice");
-        if (at_.bests_only) {
-            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), products_.back().best_tiles(), stream);
-        } else {
-            enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
-        }
+        common_.choose(on_tensor_cores() ? products_.back().best_tiles() : 0, stream, watch);
     }
 
 private:
     /// False: the host's bits.
     [[nodiscard]] bool on_tensor_cores() const { return precision_ != Precision::fp32; }
-    [[nodiscard]] bool is_last(std::uint32_t number) const { return number + 1 == shape_.layers; }
     [[nodiscard]] std::uint32_t most_rows(bool wanted) const { return wanted ? at_.padded_slots : most_rows_; }
-    [[nodiscard]] const std::uint32_t* rows(bool wanted) const {
-        return wanted ? &memory_.batch->entries : &memory_.batch->rows;
-    }
 
     [[nodiscard]] Step to_queries() const {
         return {.in = at_.normed,
@@ -105,11 +86,11 @@ private:
                 .out_stride = at_.strides.queries,
                 .outputs = shape_.attention_width(),
                 .most_rows = most_rows(false),
-                .rows = rows(false)};
+                .rows = common_.rows(false)};
     }
     [[nodiscard]] Step projection(std::uint32_t number) const {
-        const bool last = is_last(number);
-        const Buffer& sums = last ? at_.wanted : at_.sums;
+        const bool last = common_.is_last(number);
+        const Buffer& sums = common_.sums(last);
         return {.in = at_.mixed,
                 .in_stride = at_.strides.mixed,
                 .inputs = shape_.query_width(),
@@ -118,10 +99,10 @@ private:
                 .outputs = shape_.width,
                 .residual = &sums,
                 .most_rows = most_rows(last),
-                .rows = rows(last)};
+                .rows = common_.rows(last)};
     }
     [[nodiscard]] Step expansion(std::uint32_t number) const {
-        const bool last = is_last(number);
+        const bool last = common_.is_last(number);
         const bool activates = activates_in_product(shape_);
         return {.in = at_.normed,
                 .in_stride = at_.strides.width,
@@ -132,11 +113,11 @@ private:
                 .gelu = activates,
                 .feeds_product = activates,
                 .most_rows = most_rows(last),
-                .rows = rows(last)};
+                .rows = common_.rows(last)};
     }
     [[nodiscard]] Step contraction(std::uint32_t number) const {
-        const bool last = is_last(number);
-        const Buffer& sums = last ? at_.wanted : at_.sums;
+        const bool last = common_.is_last(number);
+        const Buffer& sums = common_.sums(last);
         return {.in = at_.inner,
                 .in_stride = at_.strides.inner,
                 .inputs = shape_.inner,
@@ -145,7 +126,7 @@ private:
                 .outputs = shape_.width,
                 .residual = &sums,
                 .most_rows = most_rows(last),
-                .rows = rows(last)};
+                .rows = common_.rows(last)};
     }
 
     [[nodiscard]] FloatProduct product_of(const Step& step, const WeightsOnDevice::Linear& linear) const {
@@ -176,7 +157,7 @@ private:
                  .out = at_.bests_only ? nullptr : floats_of(at_.scores),
                  .stride = at_.strides.vocabulary,
                  .bests = at_.bests_only ? at_.scores.as<TileBest>().data() : nullptr,
-                 .active = rows(true)},
+                 .active = common_.rows(true)},
                 instructions_};
     }
 
@@ -204,43 +185,30 @@ private:
 
     void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
         const WeightsOnDevice::Block& block = weights_.blocks[number];
-        const bool last = is_last(number);
-        watch("normalisation");
-        enqueue_norm(precision_, norm(block.attention_norm, at_.sums, false), stream);
+        const bool last = common_.is_last(number);
+        common_.normalise(block.attention_norm, false, stream, watch);
         watch("queries, keys, values");
         multiply(to_queries(), block.attention, number, 0, stream);
-        if (shape_.rotary) {
-            watch("rotary positions");
-            enqueue_rotation(memory_, precision_, at_.rotation(shape_, weights_), stream);
-        }
+        common_.rotate(stream, watch);
         attend(number, stream, watch);
         if (last) {
-            watch("wanted rows");
-            enqueue_gather(memory_, precision_, data_of(at_.sums), at_.wanted.bytes().data(), at_.strides.width,
-                           stream);
+            common_.gather_wanted(stream, watch);
         }
         watch("projection");
         multiply(projection(number), block.projection, number, 1, stream);
-        watch("normalisation");
-        enqueue_norm(precision_, norm(block.inner_norm, last ? at_.wanted : at_.sums, last), stream);
+        common_.normalise(block.inner_norm, last, stream, watch);
         watch("expansion");
         multiply(expansion(number), block.expansion, number, 2, stream);
-        if (!activates_in_product(shape_)) {
-            watch("activation");
-            enqueue_inner_activation(
-                precision_, at_.inner_activation(shape_, last ? memory_.slots : memory_.most_rows, rows(last)), stream);
-        }
+        common_.activate(last, stream, watch);
         watch("contraction");
         multiply(contraction(number), block.contraction, number, 3, stream);
     }
 
     void attend(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
-        const bool last = is_last(number);
+        const bool last = common_.is_last(number);
         const bool has_quick_kernels = has_tensor_heads(attention_.head_size);
         if (last || !has_quick_kernels) {
-            watch("into the cache");
-            enqueue_cache_write(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache,
-                                number, stream);
+            common_.write_cache(number, stream, watch);
         }
         if (!has_quick_kernels) {
             watch("attention");
@@ -266,27 +234,14 @@ private:
         }
     }
 
-    [[nodiscard]] Norm norm(const WeightsOnDevice::Norm& of, const Buffer& from, bool wanted) const {
-        return {.from = data_of(from),
-                .to = at_.normed.bytes().data(),
-                .gamma = floats_of(of.gamma),
-                .beta = floats_of(of.beta),
-                .epsilon = shape_.norm_epsilon,
-                .width = shape_.width,
-                .stride = at_.strides.width,
-                .most_rows = wanted ? memory_.slots : memory_.most_rows,
-                .rows = rows(wanted),
-                .is_rms = shape_.normalisation == DecoderNormalisation::rms};
-    }
-
     DecoderShape shape_;
     Precision precision_;
     MatrixInstructions instructions_;
-    Rule rule_;
     const WeightsOnDevice& weights_;
     Memory memory_;
     std::uint32_t most_rows_;
-    Activations at_;
+    CommonSteps common_;
+    const Activations& at_;  // common_'s
     Attention attention_;
     Buffer no_bias_;
     std::vector<FloatProduct> products_;  // on the tensor cores: four a layer, then the head

@@ -5,7 +5,7 @@
 
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/activations.hpp"
+#include "kernels/cuda/decoder/common_steps.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 
@@ -25,11 +25,11 @@ public:
         : shape_(setup.shape),
           precision_(setup.precision),
           instructions_(as_cuda(setup.device).instructions()),
-          rule_(rule_of(setup.sampling)),
           weights_(setup.weights),
           memory_(setup.memory),
           sums_rows_(instructions_ == MatrixInstructions::wgmma && setup.shape.width % summed_values == 0),
-          at_(setup),
+          common_(setup),
+          at_(common_.activations()),
           attention_(at_.attention(setup.shape, setup.sampling)),
           head_({.rows = at_.padded_slots, .columns = setup.shape.vocabulary, .depth = setup.shape.width},
                 setup.precision,
@@ -48,51 +48,23 @@ public:
     }
 
     void enqueue(cudaStream_t stream, const PassWatch& watch) override {
-        watch("embedding");
-        enqueue_embedding(memory_, precision_,
-                          {.tokens = data_of(weights_.tokens),
-                           .positions = floats_of(weights_.positions),
-                           .sums = at_.sums.bytes().data(),
-                           .width = shape_.width,
-                           .stride = at_.strides.width,
-                           .token_stride = 0,
-                           .position_stride = shape_.rotary ? 0 : shape_.width,
-                           .row_sums = row_sums()},
-                          stream);
+        common_.embed(0, row_sums(), stream, watch);
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             enqueue_layer(layer, stream, watch);
         }
-        watch("normalisation");
-        enqueue_norm(precision_,
-                     {.from = data_of(at_.wanted),
-                      .to = at_.normed.bytes().data(),
-                      .gamma = floats_of(weights_.last_norm.gamma),
-                      .beta = floats_of(weights_.last_norm.beta),
-                      .epsilon = shape_.norm_epsilon,
-                      .width = shape_.width,
-                      .stride = at_.strides.width,
-                      .most_rows = memory_.slots,
-                      .rows = rows(true),
-                      .is_rms = is_rms()},
-                     stream);
+        common_.normalise(weights_.last_norm, true, stream, watch);
         watch("head");
         head_.enqueue(stream);
-        watch("choice");
-        if (at_.bests_only) {
-            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), head_.best_tiles(), stream);
-        } else {
-            enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
-        }
+        common_.choose(head_.best_tiles(), stream, watch);
     }
 
 private:
     [[nodiscard]] Layer make_layer(std::uint32_t number, std::uint32_t rows) const {
         const WeightsOnDevice::Block& block = weights_.blocks[number];
-        const bool last = number + 1 == shape_.layers;
-        const Buffer& sums = last ? at_.wanted : at_.sums;
+        const bool last = common_.is_last(number);
+        const Buffer& sums = common_.sums(last);
         const std::uint32_t most = last ? at_.padded_slots : rows;
-        const std::uint32_t* const active = last ? &memory_.batch->entries : &memory_.batch->rows;
-        const std::uint32_t* const all = &memory_.batch->rows;
+        const std::uint32_t* const active = common_.rows(last);
         const std::uint32_t width = shape_.width;
         std::optional<std::size_t> previous_tile;
         const auto product = [&](const GemmShape& shape, const WeightsOnDevice::Linear& linear, GemmMemory memory) {
@@ -123,11 +95,11 @@ private:
                             .out = out.bytes().data(),
                             .active = count,
                             .row_scales = sums_rows_ ? nullptr : floats_of(at_.row_sums),
-                            .norm = {.sums = row_sums(), .epsilon = shape_.norm_epsilon, .is_rms = is_rms()}});
+                            .norm = {.sums = row_sums(), .epsilon = shape_.norm_epsilon, .is_rms = common_.is_rms()}});
         };
         const bool activates = activates_in_product(shape_);
         return {.attention = of_normed({.rows = rows, .columns = shape_.attention_width(), .depth = width},
-                                       block.attention, at_.sums, at_.queries, all),
+                                       block.attention, at_.sums, at_.queries, common_.rows(false)),
                 .projection = onto_sums(block.projection, shape_.query_width(), at_.mixed),
                 .expansion = of_normed({.rows = most,
                                         .columns = shape_.expanded_width(),
@@ -138,23 +110,17 @@ private:
     }
 
     void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
-        const bool last = number + 1 == shape_.layers;
-        const Buffer& sums = last ? at_.wanted : at_.sums;
+        const bool last = common_.is_last(number);
+        const Buffer& sums = common_.sums(last);
         find_scales(at_.sums, false, stream, watch);
         watch("queries, keys, values");
         layers_[number].attention.enqueue(stream);
-        if (shape_.rotary) {
-            watch("rotary positions");
-            enqueue_rotation(memory_, precision_, at_.rotation(shape_, weights_), stream);
-        }
+        common_.rotate(stream, watch);
         if (last) {
-            watch("into the cache");
-            enqueue_cache_write(memory_, precision_, at_.keys(shape_, precision_), at_.strides.queries, at_.cache,
-                                number, stream);
+            common_.write_cache(number, stream, watch);
             watch("attention to the cache");
             enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::wanted, stream);
-            watch("wanted rows");
-            enqueue_gather(memory_, precision_, data_of(at_.sums), at_.wanted.bytes().data(), shape_.width, stream);
+            common_.gather_wanted(stream, watch);
         } else {
             watch("attention of prompts");
             enqueue_prompt_attention(memory_, precision_, attention_, at_.cache, number, stream);
@@ -166,20 +132,12 @@ private:
         find_scales(sums, last, stream, watch);
         watch("expansion");
         layers_[number].expansion.enqueue(stream);
-        if (!activates_in_product(shape_)) {
-            watch("activation");
-            enqueue_inner_activation(
-                precision_, at_.inner_activation(shape_, last ? memory_.slots : memory_.most_rows, rows(last)), stream);
-        }
+        common_.activate(last, stream, watch);
         watch("contraction");
         layers_[number].contraction.enqueue(stream);
     }
 
     [[nodiscard]] RowSums* row_sums() const { return sums_rows_ ? at_.row_sums.as<RowSums>().data() : nullptr; }
-    [[nodiscard]] bool is_rms() const { return shape_.normalisation == DecoderNormalisation::rms; }
-    [[nodiscard]] const std::uint32_t* rows(bool wanted) const {
-        return wanted ? &memory_.batch->entries : &memory_.batch->rows;
-    }
 
     /// Computes the scales of the next product's rows, all or those that want scores, unless their sums are known.
     void find_scales(const Buffer& sums, bool wanted, cudaStream_t stream, const PassWatch& watch) {
@@ -193,20 +151,20 @@ private:
                              .epsilon = shape_.norm_epsilon,
                              .width = shape_.width,
                              .stride = at_.strides.width,
-                             .most_rows = wanted ? memory_.slots : memory_.most_rows,
-                             .rows = rows(wanted),
-                             .is_rms = is_rms()},
+                             .most_rows = common_.most_rows(wanted),
+                             .rows = common_.rows(wanted),
+                             .is_rms = common_.is_rms()},
                             stream);
     }
 
     DecoderShape shape_;
     Precision precision_;
     MatrixInstructions instructions_;
-    Rule rule_;
     const WeightsOnDevice& weights_;
     Memory memory_;
     bool sums_rows_;  // the products sum their rows up, and scale them by the sums
-    Activations at_;
+    CommonSteps common_;
+    const Activations& at_;  // common_'s
     Attention attention_;
     std::vector<Layer> layers_;
     FloatProduct head_;
