@@ -2,16 +2,11 @@
 
 #include <variant>
 
+#include "kernels/cuda/counts.cuh"
 #include "kernels/cuda/recompute.cuh"
 
 namespace sluice {
 namespace {
-
-__device__ void add_unless_zero(std::uint64_t& to, std::uint64_t number) {
-    if (number != 0) {
-        atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(number));
-    }
-}
 
 /// Recounts a text as a generator counts it.
 struct CountedName {
@@ -58,11 +53,11 @@ struct TextTest {
         }
         const TextCounts counts =
             counted(in + std::size_t{item} * sizes.input_bytes, out + std::size_t{item} * sizes.result_bytes);
-        add_unless_zero(texts.retracted->texts, counts.texts);
-        add_unless_zero(texts.retracted->prompt_tokens, counts.prompt_tokens);
-        add_unless_zero(texts.retracted->new_tokens, counts.new_tokens);
-        add_unless_zero(texts.retracted->ended, counts.ended);
-        add_unless_zero(texts.retracted->cut, counts.cut);
+        add_count(texts.retracted->texts, counts.texts);
+        add_count(texts.retracted->prompt_tokens, counts.prompt_tokens);
+        add_count(texts.retracted->new_tokens, counts.new_tokens);
+        add_count(texts.retracted->ended, counts.ended);
+        add_count(texts.retracted->cut, counts.cut);
         return true;
     }
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/cuda/counts.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/philox.hpp"
 
@@ -15,12 +16,6 @@ struct Chosen {
     bool nonfinite;
     ChoiceDoubt doubt{};  ///< Unspecified with `nonfinite`, which makes everything doubtful.
 };
-
-__device__ inline void add_count(std::uint64_t& to, std::uint32_t count) {
-    if (count != 0) {
-        atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(count));
-    }
-}
 
 /// `doubt` is not negative, unless it is NaN or `refuted`: the order of bits is that of values.
 __device__ inline void lower(float& to, float doubt) {

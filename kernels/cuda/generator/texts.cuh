@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/counts.cuh"
 #include "kernels/cuda/generator/batch.hpp"
 #include "kernels/philox.hpp"
 
@@ -11,12 +12,6 @@ namespace sluice::generator {
 constexpr std::uint32_t end_of_text = 0;
 
 enum class Append : std::uint8_t { continues, complete, ended };
-
-__device__ inline void add_to(std::uint64_t& count, std::uint32_t number) {
-    if (number != 0) {
-        atomicAdd(reinterpret_cast<unsigned long long*>(&count), static_cast<unsigned long long>(number));
-    }
-}
 
 /// A text as seen by the lane of its row.
 class Text {
@@ -65,9 +60,9 @@ public:
         if (doubt_ != nullptr) {
             *doubt_ = row_.doubt;
         }
-        add_to(counts.texts, 1);
-        add_to(counts.new_tokens, row_.length - prefix_);
-        add_to(counts.ended, ended ? 1 : 0);
+        add_count(counts.texts, 1);
+        add_count(counts.new_tokens, row_.length - prefix_);
+        add_count(counts.ended, ended ? 1 : 0);
     }
 
     [[nodiscard]] __device__ const Row& row() const { return row_; }
