@@ -31,7 +31,6 @@ public:
 
     /// `from`: the row's query, in the lane's head and from the lane's first value on.
     __device__ __forceinline__ CachedRow(const T* from, float scale) {
-        constexpr float log2_e = 1.44269504F;
         values::unpack(load_16(from), query_, T{});
 #pragma unroll
         for (float& value : query_) {

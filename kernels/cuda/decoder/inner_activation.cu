@@ -14,14 +14,13 @@ constexpr std::uint32_t most_inner_blocks = 1056;  // 8 per multiprocessor of an
 
 template <bool in_order>
 __device__ __forceinline__ float activated(float x, DecoderActivation activation) {
-    constexpr float minus_log2_e = -1.44269504F;
     switch (activation) {
         case DecoderActivation::gelu_tanh:
             return in_order ? ordered::gelu_of(x) : gemm::gelu_tanh(x);
         case DecoderActivation::gelu_erf:
             return in_order ? ordered::gelu_erf_of(x) : gemm::gelu_erf(x);
         default:
-            return in_order ? ordered::silu_of(x) : __fdividef(x, 1.0F + ptx::exp2_about(x * minus_log2_e));
+            return in_order ? ordered::silu_of(x) : __fdividef(x, 1.0F + ptx::exp2_about(x * -log2_e));
     }
 }
 

@@ -45,8 +45,8 @@ public:
           lane_(threadIdx.x % warp_lanes),
           own_(tile.query / key_rows),
           prefix_(prefix),
-          scale_(attention.scale * 1.44269504F),  // log2(e): weights are powers of 2
-          spare_(8 / scale_) {}                   // see weigh()
+          scale_(attention.scale * log2_e),
+          spare_(8 / scale_) {}  // see weigh()
 
     __device__ __forceinline__ void attend() {
         const std::uint32_t steps = group_.warps();

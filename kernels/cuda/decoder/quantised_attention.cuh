@@ -34,7 +34,6 @@ public:
     /// `query` is the head's.
     __device__ __forceinline__ QuantisedHead(const T* query, float scale)
         : lane_(threadIdx.x % warp_lanes), at_(lane_ % row_lanes * lane_codes) {
-        constexpr float log2_e = 1.44269504F;
         scale_ = scale * log2_e;
         float values[lane_codes];
         load_lane_values(query + at_, values);

@@ -49,7 +49,7 @@ struct TwoPartNumbers {
 template <bool rough>
 __device__ __forceinline__ float fast_sigmoid(float x) {
     if constexpr (rough) {
-        return fmaf(0.5F, tanh_about(0.5F * x), 0.5F);
+        return fmaf(0.5F, ptx::tanh_about(0.5F * x), 0.5F);
     } else {
         return __fdividef(1.0F, 1.0F + __expf(-x));
     }
@@ -58,7 +58,7 @@ __device__ __forceinline__ float fast_sigmoid(float x) {
 template <bool rough>
 __device__ __forceinline__ float fast_tanh(float x) {
     if constexpr (rough) {
-        return tanh_about(x);
+        return ptx::tanh_about(x);
     } else {
         return 1.0F - __fdividef(2.0F, 1.0F + __expf(2.0F * x));
     }
