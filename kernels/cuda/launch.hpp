@@ -25,6 +25,9 @@ struct LaunchShape {
 /// On the current device.
 [[nodiscard]] std::uint32_t count_multiprocessors();
 
+/// Of an H100 or an H200. Kernels whose blocks loop over their work get at most a multiple of it as blocks.
+inline constexpr std::uint32_t hopper_multiprocessors = 132;
+
 /// Enqueues `kernel`; `name` appears in the error.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const char* name, const LaunchShape& shape, cudaStream_t stream,

@@ -13,7 +13,7 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t ordered_threads = 128;
 constexpr std::uint32_t ordered_warps = ordered_threads / warp_lanes;
-constexpr std::uint32_t most_ordered_blocks = 1056;
+constexpr std::uint32_t most_ordered_blocks = 8 * hopper_multiprocessors;
 
 extern __shared__ float4 ordered_memory[];
 

@@ -12,9 +12,9 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t cached_threads = 128;
 constexpr std::uint32_t cached_warps = cached_threads / warp_lanes;
-constexpr std::uint32_t most_cached_threads = 512;  // of a block that occupies a multiprocessor
-constexpr std::uint32_t cached_blocks = 16 * 132;   // four times what an H200 runs at a time: rows differ in length
-constexpr std::uint32_t cached_step = 8;            // positions whose keys and values are loaded together
+constexpr std::uint32_t most_cached_threads = 512;                    // of a block that occupies a multiprocessor
+constexpr std::uint32_t cached_blocks = 16 * hopper_multiprocessors;  // four times what run at a time: rows differ
+constexpr std::uint32_t cached_step = 8;  // positions whose keys and values are loaded together
 static_assert(page_positions % cached_step == 0);
 
 /// Values in 16 bytes.

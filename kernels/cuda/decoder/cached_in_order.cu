@@ -12,8 +12,8 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t most_cached_in_order_warps = 4;
-constexpr std::uint32_t cached_in_order_blocks = 24 * 132;  // eight times what an H200 runs at a time
-constexpr std::uint32_t part_positions = 32;                // whose keys, or values, are copied at a time
+constexpr std::uint32_t cached_in_order_blocks = 24 * hopper_multiprocessors;  // eight times what run at a time
+constexpr std::uint32_t part_positions = 32;  // whose keys, or values, are copied at a time
 static_assert(part_positions == 2 * page_positions && part_positions == warp_lanes);
 
 extern __shared__ float4 cached_in_order_memory[];

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t plan_threads = 1024;
 constexpr std::uint32_t list_threads = 128;
 constexpr std::uint32_t list_warps = list_threads / warp_lanes;
-constexpr std::uint32_t most_list_blocks = 2112;  // 16 for each multiprocessor of an H200
+constexpr std::uint32_t most_list_blocks = 16 * hopper_multiprocessors;
 
 /// Number of choices behind a text's tokens and its end.
 __device__ std::uint32_t choices_of(const ContinuationStart& start) {

@@ -8,7 +8,7 @@
 
 namespace sluice::decoder {
 
-constexpr std::uint32_t most_choice_blocks = 8 * 132;
+constexpr std::uint32_t most_choice_blocks = 8 * hopper_multiprocessors;
 
 extern __shared__ uint4 choice_memory[];
 

@@ -10,7 +10,7 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t inner_threads = 256;
-constexpr std::uint32_t most_inner_blocks = 1056;  // 8 per multiprocessor of an H200
+constexpr std::uint32_t most_inner_blocks = 8 * hopper_multiprocessors;
 
 template <bool in_order>
 __device__ __forceinline__ float activated(float x, DecoderActivation activation) {

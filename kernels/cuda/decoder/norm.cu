@@ -11,7 +11,7 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t norm_threads = 128;
 constexpr std::uint32_t norm_chains = 16;  // partial sums, as on the host
-constexpr std::uint32_t most_norm_blocks = 2112;
+constexpr std::uint32_t most_norm_blocks = 16 * hopper_multiprocessors;
 
 /// Sum of the half warp's partial sums, in order.
 __device__ __forceinline__ float sum_in_order(float part) {

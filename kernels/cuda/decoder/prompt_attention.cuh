@@ -14,7 +14,7 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t prompt_threads = prompt_warps * warp_lanes;
-constexpr std::uint32_t prompt_blocks = 16 * 132;  // several times what an H200 runs at a time: tiles differ in keys
+constexpr std::uint32_t prompt_blocks = 16 * hopper_multiprocessors;  // more than run at a time: tiles differ in keys
 
 extern __shared__ uint4 prompt_memory[];
 

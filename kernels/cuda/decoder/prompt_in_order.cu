@@ -9,7 +9,7 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t ordered_prompt_threads = 128;
 constexpr std::uint32_t ordered_prompt_warps = ordered_prompt_threads / warp_lanes;
-constexpr std::uint32_t ordered_prompt_blocks = 16 * 132;  // four times what an H200 runs at a time
+constexpr std::uint32_t ordered_prompt_blocks = 16 * hopper_multiprocessors;  // four times what run at a time
 constexpr std::uint32_t ordered_step_keys = 16;
 static_assert(tile_queries == ordered_step_keys && page_positions == ordered_step_keys,
               "a tile's own keys are those of a page");

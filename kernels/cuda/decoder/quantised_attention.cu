@@ -7,7 +7,8 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t quantised_warps = quantised_threads / warp_lanes;
-constexpr std::uint32_t most_quantised_blocks = 64 * 132;  // many times what an H200 runs at a time: rows differ
+/// Many times what run at a time: rows differ.
+constexpr std::uint32_t most_quantised_blocks = 64 * hopper_multiprocessors;
 
 static QuantisedKernels kernels_of(const Cache& cache, Precision precision) {
     return cache.kind == KvCache::fp8 ? fp8_kernels(precision, cache.head_size)

@@ -7,7 +7,7 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t rotation_threads = 256;
-constexpr std::uint32_t most_rotation_blocks = 1056;  // 8 per multiprocessor of an H200
+constexpr std::uint32_t most_rotation_blocks = 8 * hopper_multiprocessors;
 
 template <class T>
 constexpr std::uint32_t turned_together = 8;

@@ -12,7 +12,7 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t row_threads = 128;
 constexpr std::uint32_t row_warps = row_threads / warp_lanes;
-constexpr std::uint32_t most_row_blocks = 2112;  // 16 per multiprocessor of an H200
+constexpr std::uint32_t most_row_blocks = 16 * hopper_multiprocessors;
 
 /// The first of a warp's rows, and the distance to the next one.
 struct WarpRows {

@@ -8,7 +8,7 @@
 namespace sluice::decoder {
 
 constexpr std::uint32_t best_threads = 128;
-constexpr std::uint32_t most_best_blocks = 2112;
+constexpr std::uint32_t most_best_blocks = 16 * hopper_multiprocessors;
 
 /// One warp per entry.
 __global__ void __launch_bounds__(best_threads)

@@ -16,7 +16,7 @@ using FewRows = ProductTile<2, 1, 1, 2, 2, 4>;            // 32 by 64
 using FewRowsAndColumns = ProductTile<1, 1, 1, 2, 2, 4>;  // 16 by 64
 constexpr std::uint32_t few_product_rows = 512;
 constexpr std::uint32_t few_product_columns = 256;
-constexpr std::uint32_t few_product_blocks = 264;  // each with some tiles; two for each multiprocessor of an H200
+constexpr std::uint32_t few_product_blocks = 2 * hopper_multiprocessors;  // each with some tiles
 
 /// Numbers of rows that a kernel has a tile for; with others it does nothing.
 struct RowRange {
