@@ -77,7 +77,7 @@ void check_decoder_instructions(Device& device, Precision precision) {
     }
 }
 
-/// As all that is done has left it.
+/// Copied from the device: what work that is done has left there.
 decoder::Batch batch_of(const decoder::Memory& memory) {
     decoder::Batch batch;
     check_cuda(cudaMemcpy(&batch, memory.batch, sizeof batch, cudaMemcpyDeviceToHost), "cudaMemcpy");
@@ -128,7 +128,7 @@ public:
             passes_.enqueue(of.handle(), [](std::string_view) {});
             enqueue_plan_checks(memory_, rule_, drafts, of.handle());
         };
-        stream.loop(&memory_.batch->more, drafts.count, pass);  // each checks a text at least
+        stream.loop(&memory_.batch->more, drafts.count, pass);  // each pass checks at least one text
         enqueue_expect_done(memory_, of.handle());
     }
 
@@ -207,7 +207,7 @@ private:
         enqueue_expect_done(memory_, stream.handle());
     }
 
-    /// Each pass makes a token of a text at least, or ends one.
+    /// Each pass makes at least one token, or ends a text.
     [[nodiscard]] std::uint32_t most_passes(std::uint32_t items) const {
         const std::uint64_t passes = std::uint64_t{items} * (sampling_.max_new + std::uint64_t{1});
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(passes, UINT32_MAX));

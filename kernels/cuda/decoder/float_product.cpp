@@ -10,21 +10,23 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
                            std::optional<MatrixInstructions> instructions)
     : columns_(shape.columns) {
     expects(shape.rows > 0 && shape.columns > 0 && shape.depth > 0 && shape.depth % 8 == 0,
-            "decoder: a product whose depth is no multiple of 8");
-    expects(memory.active != nullptr, "decoder: a product of a number of rows that nobody says");
+            "decoder: a product of nothing, or whose depth is no multiple of 8");
+    expects(memory.active != nullptr, "decoder: a product without its number of active rows");
     const bool bests = memory.bests != nullptr;
     expects(bests ? memory.bias == nullptr && shape.activation == Activation::none
                   : memory.stride % 2 == 0 && memory.stride >= shape.columns,
-            "decoder: a product that writes what its kernel does not");
-    expects(!shape.in_half_parts || (precision == Precision::tf32x3 && !bests && shape.columns % 8 == 0 &&
-                                     memory.stride % 8 == 0 && memory.residual == nullptr),
-            "decoder: a product in two parts that its kernel does not write");
+            "decoder: a product of bests with a bias or an activation, or of values with an odd or too small stride");
+    expects(
+        !shape.in_half_parts || (precision == Precision::tf32x3 && !bests && shape.columns % 8 == 0 &&
+                                 memory.stride % 8 == 0 && memory.residual == nullptr),
+        "decoder: a product that writes two parts of fp16 is in tf32x3, without residual, of multiples of 8 columns");
     const bool by_wgmma = instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma;
     const FloatProductWork product = by_wgmma ? make_wgmma_float_product(shape, precision, memory)
                                               : make_mma_float_product(shape, precision, memory);
     work_ = product.work;
     tile_columns_ = product.tile_columns;
-    expects(!bests || best_tiles() <= most_best_tiles(shape.columns), "decoder: a product with more tiles than most");
+    expects(!bests || best_tiles() <= most_best_tiles(shape.columns),
+            "decoder: a product with more tiles of bests than there is room for");
 }
 
 void FloatProduct::enqueue(cudaStream_t stream) const {

@@ -173,8 +173,8 @@ GeneratorWeights::GeneratorWeights(const GruShape& shape, Precision precision, c
                          .padded_outputs = gru_symbols},
                         precision == Precision::fp32 ? one_to_one : score_of_column)),
       linear_bias_(of_bias(packed, weights.linear_bias, gru_symbols, one_to_one)) {
-    expects(shape.layers >= 1 && weights.layers.size() == shape.layers, "gru: weights of as many layers as it has");
-    expects(weights.embedding.size() == std::size_t{gru_symbols} * shape.embedding, "gru: an embedding a symbol");
+    expects(shape.layers >= 1 && weights.layers.size() == shape.layers, "gru: weights of another number of layers");
+    expects(weights.embedding.size() == std::size_t{gru_symbols} * shape.embedding, "gru: embeddings of another size");
     const PaddedShape sizes = padded(shape, precision);
     const bool simt = precision == Precision::fp32;
     const OutputOrder apart = gates_apart(shape, sizes);

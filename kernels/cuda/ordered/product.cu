@@ -85,7 +85,7 @@ void enqueue_product(const Product& product, cudaStream_t stream) {
             "product in order: a shape that is not padded");
     const bool plain = !product.gelu && product.sums == nullptr;
     expects((!product.gelu || product.sums == nullptr) && (plain || product.tiles == Tiles::large),
-            "product in order: one that no kernel writes");
+            "product in order: GELU and sums are for large tiles, and not together");
     if (product.tiles == Tiles::by_rows) {
         enqueue_tiles_by_rows(product, stream);
     } else if (product.gelu) {
