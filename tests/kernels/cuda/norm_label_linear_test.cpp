@@ -45,6 +45,18 @@ std::vector<double> plain_norm(const NormPoolShape& s, std::uint32_t items, std:
     return out;
 }
 
+std::vector<float> run_norm(const NormPoolShape& shape, Precision precision, std::uint32_t items,
+                            std::span<const float> in, std::span<const float> gamma, std::span<const float> beta) {
+    const DeviceMemory in_memory{std::span<const std::byte>(encode(precision, in, shape.channels))};
+    const DeviceMemory gamma_memory{std::span<const std::byte>(pack_norm(shape, precision, gamma))};
+    const DeviceMemory beta_memory{std::span<const std::byte>(pack_norm(shape, precision, beta))};
+    const Precision of_result = in_one_part(precision);
+    const std::size_t pooled = std::size_t{items} * shape.positions * shape.channels / NormPoolShape::pool;
+    const DeviceMemory out(pooled * element_bytes(of_result));
+    NormPool(shape, precision, {in_memory.as(), gamma_memory.as(), beta_memory.as(), out.as()}).enqueue(items, nullptr);
+    return decode(of_result, out.content());
+}
+
 TEST_F(Norm, EqualsAPlainOneAtOddSizesInEveryPrecision) {
     const std::pair<NormPoolShape, std::uint32_t> cases[] = {{{.positions = 3, .channels = 8}, 1},
                                                              {{.positions = 33, .channels = 40}, 31},
@@ -59,16 +71,9 @@ TEST_F(Norm, EqualsAPlainOneAtOddSizesInEveryPrecision) {
             std::vector<float> in = random_values(items * count, 2.0F, 3);
             std::ranges::for_each(in, [](float& x) { x += 3; });
             in = rounded(precision, in);
-            const DeviceMemory in_memory{std::span<const std::byte>(encode(precision, in, shape.channels))};
-            const DeviceMemory gamma_memory{std::span<const std::byte>(pack_norm(shape, precision, gamma))};
-            const DeviceMemory beta_memory{std::span<const std::byte>(pack_norm(shape, precision, beta))};
-            const Precision of_result = in_one_part(precision);
-            const DeviceMemory out(items * count / NormPoolShape::pool * element_bytes(of_result));
 
-            NormPool(shape, precision, {in_memory.as(), gamma_memory.as(), beta_memory.as(), out.as()})
-                .enqueue(items, nullptr);
-
-            EXPECT_LT(relative_error(decode(of_result, out.content()), plain_norm(shape, items, in, gamma, beta)),
+            EXPECT_LT(relative_error(run_norm(shape, precision, items, in, gamma, beta),
+                                     plain_norm(shape, items, in, gamma, beta)),
                       tolerance(precision));
         }
     }
@@ -83,16 +88,9 @@ TEST_F(Norm, LeavesNoNumberOfAnItemWithOneThatIsNone) {
     for (const Precision precision : every_precision) {
         std::vector<float> in = rounded(precision, random_values(items * count, 2.0F, 3));
         in[count + 7] = NAN;
-        const DeviceMemory in_memory{std::span<const std::byte>(encode(precision, in, shape.channels))};
-        const DeviceMemory gamma_memory{std::span<const std::byte>(pack_norm(shape, precision, gamma))};
-        const DeviceMemory beta_memory{std::span<const std::byte>(pack_norm(shape, precision, beta))};
-        const Precision of_result = in_one_part(precision);
-        const DeviceMemory out(items * count / NormPoolShape::pool * element_bytes(of_result));
 
-        NormPool(shape, precision, {in_memory.as(), gamma_memory.as(), beta_memory.as(), out.as()})
-            .enqueue(items, nullptr);
+        const std::vector<float> got = run_norm(shape, precision, items, in, gamma, beta);
 
-        const std::vector<float> got = decode(of_result, out.content());
         for (std::size_t i = 0; i < got.size(); ++i) {
             ASSERT_EQ(std::isnan(got[i]), i / (count / NormPoolShape::pool) == 1) << i;
         }
