@@ -154,7 +154,7 @@ constexpr std::array keys{
                             .type = KeyType::path,
                             .help = "The items to read. Required unless the app needs only input.count."}),
     file_key<&Input::format>(choice("input", "format", words_of<InputFormat>, "from the extension",
-                                    "How the input is written; overrides its extension.")),
+                                    "The input's format; overrides its extension.")),
     file_key<&Input::columns>(
         {.section = "input",
          .name = "columns",
@@ -184,9 +184,8 @@ constexpr std::array keys{
          .type = KeyType::path,
          .required = true,
          .help = "Where the results go; .csv, .jsonl, .npy or .txt, or, with a trailing slash, a folder of parts."}),
-    key<&Job::output, &Output::format>(
-        choice("output", "format", words_of<OutputFormat>, "from the extension",
-               "How the results are written; required where the extension does not tell.")),
+    key<&Job::output, &Output::format>(choice("output", "format", words_of<OutputFormat>, "from the extension",
+                                              "The output's format; required where the extension does not give it.")),
     key<&Job::output, &Output::nonfinite>(
         choice("output", "nonfinite", words_of<NonfinitePolicy>, "\"error\"",
                "Scores that are NaN or infinite end the run, or are counted, with or without a warning.")),
@@ -201,13 +200,14 @@ constexpr std::array keys{
                                            "How a GPU multiplies; the host always computes in fp32.")),
     key<&Job::run, &Run::devices>(
         count("run", "devices", {1, most_devices}, "\"auto\"", "Devices that each rank drives.", "auto")),
-    key<&Job::pipeline, &Pipeline::mode>(choice("pipeline", "mode", words_of<PipelineMode>, "\"overlap\"",
-                                                "serial: one chunk at a time, the baseline for the same report.")),
+    key<&Job::pipeline, &Pipeline::mode>(
+        choice("pipeline", "mode", words_of<PipelineMode>, "\"overlap\"",
+               "overlap: transfer and compute at the same time; serial: one chunk at a time, as a baseline.")),
     key<&Job::pipeline, &Pipeline::distribution>(
         choice("pipeline", "distribution", words_of<Distribution>, "\"pull\"",
-               "pull: a device asks for chunks; static: an equal share for each.")),
+               "pull: a device asks for chunks when it has room; static: an equal share for each.")),
     key<&Job::pipeline, &Pipeline::chunk_items>(count("pipeline", "chunk_items", {1, most_chunk_items}, "\"auto\"",
-                                                      "Items that travel and compute together.", "auto")),
+                                                      "Items that are transferred and computed together.", "auto")),
     key<&Job::pipeline, &Pipeline::depth>(
         count("pipeline", "depth", {1, most_depth}, "\"auto\"", "Chunks in flight on each device.", "auto")),
     key<&Job::layout, &Layout::bind>(
@@ -230,8 +230,8 @@ constexpr std::array keys{
     slurm_name<&Slurm::reservation>("reservation", ",", "\"\"", "A reservation to run in."),
     slurm_name<&Slurm::nodelist>("nodelist", ",[]", "\"\"", "Nodes that must be among the job's.", {0, longest_list}),
     slurm_name<&Slurm::exclude>("exclude", ",[]", "\"\"", "Nodes to leave out.", {0, longest_list}),
-    slurm_name<&Slurm::mail_user>("mail_user", "@+", "\"\"", "Who is sent mail.", {0, longest_list}),
-    slurm_name<&Slurm::mail_type>("mail_type", ",", "\"\"", "Events that mail is sent for, as in END,FAIL."),
+    slurm_name<&Slurm::mail_user>("mail_user", "@+", "\"\"", "Who gets mail.", {0, longest_list}),
+    slurm_name<&Slurm::mail_type>("mail_type", ",", "\"\"", "Events about which mail is sent, as in END,FAIL."),
     key<&Job::slurm, &Slurm::time>(
         duration("slurm", "time", {0, 0}, "the partition's", "The time limit of an attempt.")),
     key<&Job::slurm, &Slurm::nodes>(count("slurm", "nodes", {1, most_nodes}, "1", "Number of nodes.")),

@@ -95,9 +95,9 @@ const Command check_command{
     .summary = "find a job's mistakes without running it",
     .details =
         "Validates the job file, reads the whole input and the weights, and tries the output's\n"
-        "folder. Ends with the message and the exit code that a run would end with over these;\n"
-        "the nodes' memory is not looked at, and an output that another run works on counts as\n"
-        "unfinished. Leaves no file. With --json, stdout stays empty when something is wrong.",
+        "folder. If something is wrong, ends with the message and the exit code of a run. Does not\n"
+        "check the nodes' memory; an output that another run works on counts as unfinished.\n"
+        "Leaves no file. With --json, stdout stays empty when something is wrong.",
     .exit_codes =
         "  0   nothing wrong             71  out of memory\n"
         "  64  wrong command line        73  the output cannot be created\n"

@@ -127,9 +127,9 @@ const Command ladder_command{
     .summary = "time a matrix product, from a naive kernel to the models' own",
     .details =
         "Each rung is a kernel with one more idea than the one before: it is checked against plain sums in\n"
-        "fp64 and timed in turn with the vendor's library, cuBLASLt on a GPU and oneDNN on the host. Shown\n"
-        "are 10^12 operations a second, without a pause and of a single call, the share of the library's\n"
-        "rate, the multiprocessors' clock and the board's energy. docs/ladder.md explains the rungs.",
+        "fp64 and timed in turn with the vendor's library, cuBLASLt on a GPU and oneDNN on the host. Prints\n"
+        "10^12 operations a second, sustained and of a single call, the share of the library's rate, the\n"
+        "multiprocessors' clock and the board's energy. docs/ladder.md explains the rungs.",
     .exit_codes =
         "  0   all rungs are right       70  a rung's result is wrong\n"
         "  64  wrong command line        71  out of memory\n"

@@ -98,17 +98,17 @@ const Command run_command{
     .synopsis = "sluice run JOB.toml [OPTION]...",
     .summary = "run a job: alone, or as a rank under mpirun or srun",
     .details =
-        "Reads the input, computes and writes the output in the order of the items; the output\n"
+        "Reads the input, computes, and writes the output in the order of the items; the output\n"
         "appears under its name only when it is complete. The bytes do not depend on the number\n"
         "of ranks. A run that ended early is resumed when the same command is given again; a complete\n"
-        "one is left as it is. The first SIGTERM, SIGINT or SIGUSR1 lets chunks in flight finish; so does\n"
-        "a time limit that is near, which Slurm or --time-left tells.\n"
+        "one is left as it is. The first SIGTERM, SIGINT or SIGUSR1 lets chunks in flight finish and\n"
+        "stops the run; so does a time limit that is near, known from Slurm or from --time-left.\n"
         "Progress goes to stderr: a bar on a terminal, else a line after 2, 5, 10, 30 s and so on.\n"
         "At the end comes the latency table, also written as JSON (output.report).\n"
         "Relative paths in the job and in --set start from the job file's folder.\n"
         "`sluice help keys` lists the keys of a job.",
     .exit_codes =
-        "  0   all items done            76  a rank hangs, or the ranks lost each other\n"
+        "  0   all items done            76  a rank hangs, or ranks lost contact\n"
         "  64  wrong command line        77  the output would replace a file of the job\n"
         "  65  wrong input or weights    78  wrong job file or --set, or an unfinished other job\n"
         "  66  cannot open a file        79  another attempt is alive\n"

@@ -61,7 +61,7 @@ const Command verify_command{
         "  66  no run found there, or it is not complete\n"
         "  69  a job's number, but no Slurm to ask\n"
         "  74  a read failed\n"
-        "  77  a file of it is not its owner's, or no file\n"
+        "  77  a file of it is not its owner's, or not a regular file\n"
         "  78  wrong job file\n"
         "  84  the output, its manifest or its job.json is damaged or missing",
     .example = "  sluice verify labels.csv",

@@ -185,7 +185,7 @@ std::string general_help() {
            "  -h, --help   print this help; after a command, that command's\n"
            "  --version    print the version\n\n"
            "Exit codes:\n"
-           "  0   done                        76  a rank hangs, or the ranks lost each other\n"
+           "  0   done                        76  a rank hangs, or ranks lost contact\n"
            "  64  wrong command line          77  refused, to keep files safe\n"
            "  65  wrong data in a file        78  wrong job file\n"
            "  66  cannot open a file          79  another attempt is alive\n"
