@@ -14,7 +14,7 @@ namespace sluice {
 /// XXH3-64 of `bytes`.
 [[nodiscard]] std::uint64_t checksum_of(std::span<const std::byte> bytes) noexcept;
 
-/// XXH3-64 of bytes that come piece by piece.
+/// XXH3-64 of bytes that arrive piece by piece.
 class Checksum {
 public:
     Checksum();
@@ -22,7 +22,7 @@ public:
     void add(std::span<const std::byte> bytes);
     void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
 
-    /// Of everything so far; more may follow.
+    /// Checksum of everything so far; more may follow.
     [[nodiscard]] std::uint64_t value() const;
 
 private:
@@ -35,7 +35,7 @@ private:
 /// XXH3-128 of `text`, 32 hexadecimal digits.
 [[nodiscard]] std::string fingerprint_of(std::string_view text);
 
-/// 16 hexadecimal digits, as checksums stand in files.
+/// 16 hexadecimal digits, the form of checksums in files.
 [[nodiscard]] std::string hexadecimal(std::uint64_t checksum);
 
 /// CRC-32C (Castagnoli) of `bytes`: polynomial 0x1EDC6F41, reflected, as in RFC 3720, appendix B.4.

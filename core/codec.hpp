@@ -22,7 +22,7 @@ struct OutputField {
     std::uint32_t count = 1;
     std::uint32_t most_bytes = 0;  ///< Maximum length of a text, which .npy needs; 0: unlimited.
     bool in_txt = true;            ///< False: omitted from .txt, which has one text per item.
-    bool has_index = false;        ///< One value is numbered, or an array, as several are.
+    bool has_index = false;        ///< Even a single value is numbered, or an array, like several values.
 
     [[nodiscard]] bool is_array() const noexcept { return has_index || count > 1; }
 };

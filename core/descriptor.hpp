@@ -7,11 +7,11 @@
 
 namespace sluice {
 
-/// An open file. Closed by the destructor, which cannot report.
+/// An open file. The destructor closes it, but cannot report errors; close() can.
 class Descriptor {
 public:
-    Descriptor() = default;  ///< None.
-    /// -1: none.
+    Descriptor() = default;  ///< No file.
+    /// -1: no file.
     explicit Descriptor(int number) noexcept : number_(number) {}
     Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
     Descriptor& operator=(Descriptor&& other) noexcept {
@@ -27,10 +27,10 @@ public:
         int error = 0;  ///< An errno; 0: none.
     };
 
-    /// Fills `to` from byte `offset` on. Fewer bytes without an error: the file ends there.
+    /// Fills `to` from byte `offset` on. Fewer bytes without an error mean the end of the file.
     [[nodiscard]] Read read_at(std::uint64_t offset, std::span<std::byte> to) const noexcept;
 
-    /// Returns 0 or an errno. A file that is closed is none.
+    /// Returns 0 or an errno; does nothing without a file.
     int close() noexcept;
 
 private:

@@ -30,7 +30,7 @@ enum class ExitCode : int {
 };
 
 /// The parts of a message to the user: `sluice: error[ID]: WHERE: WHAT` and, if there is one, `  hint: HINT`. An id
-/// that begins with W is a warning's: `sluice: warning[ID]: …`; E-RUN-075, a stop that was asked for, is a notice's.
+/// that begins with W makes a warning: `sluice: warning[ID]: …`; E-RUN-075, a requested stop, makes a notice.
 struct ErrorText {
     std::string id{};     ///< Stable, "E-CFG-009"; docs/errors.md lists them all.
     std::string where{};  ///< "job.toml:14:3", "rank 3 on n07" or a path. Already escaped.
@@ -53,10 +53,10 @@ private:
     ErrorText text_;
 };
 
-/// `text` in single quotes, control and non-UTF-8 bytes as \xNN, cut at 120 bytes: safe to print on a terminal.
+/// `text` in single quotes, with control and non-UTF-8 bytes as \xNN, cut at 120 bytes: safe to print on a terminal.
 [[nodiscard]] std::string quoted(std::string_view text);
 
-// Exact matches, so that std::quoted, which a std::string argument brings along, is never chosen.
+// Exact matches, so that std::quoted, which argument-dependent lookup finds for a std::string, is never chosen.
 [[nodiscard]] inline std::string quoted(const std::string& text) {
     return quoted(std::string_view(text));
 }
@@ -70,7 +70,7 @@ private:
 /// quoted() without the quotes.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// What the system says of an errno: "No such file or directory".
+/// The system's text for an errno: "No such file or directory".
 [[nodiscard]] std::string system_text(int error);
 
 /// Lines for stderr, without a final newline; the first is cut at 400 bytes.

@@ -8,8 +8,8 @@
 
 #include "core/error.hpp"
 
-/// So that a struct of such members takes one NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE: nullopt is null, a duration its
-/// count.
+/// Optionals and durations as JSON (nullopt is null, a duration its count), so that NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE
+/// works for structs with such members.
 template <class T>
 struct nlohmann::adl_serializer<std::optional<T>> {
     template <class Json>
@@ -34,13 +34,13 @@ namespace sluice {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ErrorText, id, where, what, hint)
 
-/// null if it is empty.
+/// `text`, or null if it is empty.
 [[nodiscard]] inline nlohmann::json or_null(const std::string& text) {
     return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
 }
 
-/// For another rank of the same program, exact: infinities and any bytes of strings arrive as they are (CBOR, RFC
-/// 8949).
+/// Encodes `value` for another rank of the same program, exactly: infinities and any bytes in strings are preserved
+/// (CBOR, RFC 8949).
 template <class T>
 [[nodiscard]] std::string packed(const T& value) {
     std::string bytes;
@@ -48,7 +48,7 @@ template <class T>
     return bytes;
 }
 
-/// The inverse. Throws nlohmann::json::exception.
+/// Inverse of packed(). Throws nlohmann::json::exception.
 template <class T>
 [[nodiscard]] T unpacked(std::string_view bytes) {
     return nlohmann::json::from_cbor(bytes.begin(), bytes.end()).template get<T>();

@@ -12,7 +12,7 @@ namespace sluice {
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> words_of{};
 
-/// The word of an enumerator, where there are words.
+/// The word of an enumerator that has one.
 template <class Enum>
 requires(!words_of<Enum>.empty()) [[nodiscard]] constexpr std::string_view name_of(Enum value) {
     return words_of<Enum>[std::size_t(value)];

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-/// The decimal number that all of `text` is; nullopt: it is none, or one that `Number` cannot hold.
+/// The whole of `text` as a decimal number; nullopt if it is not one, or does not fit into `Number`.
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
     Number number{};

@@ -10,41 +10,42 @@
 
 namespace sluice {
 
-// What std::filesystem says by an exception of its own, which nobody would know how to explain to a user. A test keeps
-// its throwing functions out of all other sources.
+// File-system queries that fail with an Error a user can understand, instead of std::filesystem's exceptions. A test
+// keeps std::filesystem's throwing functions out of all other sources.
 
-/// `path` from the root. Throws Error (no_input) where the working folder is gone or has no name.
+/// `path` as an absolute path. Throws Error (no_input) if the working folder is gone or has no name.
 [[nodiscard]] std::filesystem::path absolute_path(const std::filesystem::path& path);
 
-/// In bytes. Throws Error (no_input).
+/// Size in bytes. Throws Error (no_input).
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
 
-/// "a folder", "a pipe", "a device" or "a socket", of what is no regular file.
+/// "a folder", "a pipe", "a device" or "a socket". `status` is not that of a regular file.
 [[nodiscard]] std::string_view kind_of_file(const struct ::stat& status);
 
-/// Throws Error (out_of_memory, E-IO-005) if `error`, the errno of `operation` on `where`, is a limit of open files:
-/// the path is not at fault.
+/// Throws Error (out_of_memory, E-IO-005) if `error`, the errno of `operation` on `where`, means that a limit on open
+/// files was reached: then the path is not at fault.
 void refuse_at_limit(const std::string& where, const char* operation, int error);
 
-/// A descriptor to read from, or -1 and errno. Waits for no pipe's writer. Throws Error as refuse_at_limit.
+/// Returns a descriptor to read from, or -1 with errno set. Does not wait for a pipe's writer. Throws Error like
+/// refuse_at_limit().
 [[nodiscard]] int open_to_read(const std::filesystem::path& path);
 
-/// This program's own file. Throws Error (io_error).
+/// Path of this program's executable. Throws Error (io_error).
 [[nodiscard]] std::filesystem::path own_program();
 
-/// $TMPDIR, else /tmp. Throws Error (cannot_create) where that is no folder.
+/// $TMPDIR, else /tmp. Throws Error (cannot_create) if that is not a folder.
 [[nodiscard]] std::filesystem::path folder_for_temporary_files();
 
-/// What lies in `folder`, in no order; empty where it cannot be read.
+/// Entries of `folder`, in no particular order; empty if it cannot be read.
 [[nodiscard]] std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-/// All that the file holds; empty where it cannot be read.
+/// The whole content of `file`; empty if it cannot be read.
 [[nodiscard]] std::string contents_of(const std::filesystem::path& file);
 
-/// Without its end; empty where the file cannot be read.
+/// First line of `file`, without the line break; empty if it cannot be read.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
 
-/// 32 hexadecimal digits that nobody else has, for a name.
+/// A name of 32 hexadecimal digits that is unique.
 [[nodiscard]] std::string make_unique_id();
 
 }  // namespace sluice

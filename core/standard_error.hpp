@@ -6,10 +6,10 @@
 
 namespace sluice {
 
-// All output to stderr: permanent lines, and below them on a terminal one line that is rewritten, the progress bar.
+// All output to stderr: permanent lines and, on a terminal, one line below them that is rewritten, the progress bar.
 // Thread-safe. A full or closed stderr is ignored.
 
-/// Prints whole lines, each with its newline. Hides the rewritten line until it is shown again.
+/// Prints whole lines, each with its newline. Hides the progress line until it is shown again.
 void say(std::string_view lines) noexcept;
 
 /// Prints render(text).
@@ -18,10 +18,10 @@ void say(const ErrorText& text);
 /// say() for signal handlers; does not lock.
 void say_in_handler(std::string_view lines) noexcept;
 
-/// Rewrites the terminal's line with `text`, which must fit.
+/// Replaces the progress line by `text`, which must fit into one line.
 void show_line(std::string_view text);
 
-/// Clears that line.
+/// Clears the progress line.
 void clear_line();
 
 }  // namespace sluice

@@ -10,9 +10,9 @@ struct Utf8Sequence {
     bool is_well_formed = false;
 };
 
-/// What stands at text[at]: a well-formed UTF-8 sequence (RFC 3629, section 4), or the part of an ill-formed one that
-/// one U+FFFD stands for: as much as begins some well-formed sequence, at least one byte (Unicode 15, section 3.9,
-/// "maximal subpart"). at < text.size().
+/// What begins at text[at]: a well-formed UTF-8 sequence (RFC 3629, section 4), or the part of an ill-formed one that
+/// is replaced by one U+FFFD: its longest prefix that begins a well-formed sequence, at least one byte (Unicode 15,
+/// section 3.9, "maximal subpart"). at < text.size().
 [[nodiscard]] Utf8Sequence utf8_sequence(std::string_view text, std::size_t at) noexcept;
 
 /// Length of the well-formed sequence at text[at], 0 if there is none. at < text.size().

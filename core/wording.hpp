@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// Lines of cells, each column as wide as its widest cell, two spaces before each; no space at a line's end.
+/// Lines of cells: each column is as wide as its widest cell, with two spaces before it; no spaces at a line's end.
 [[nodiscard]] std::string text_columns(const std::vector<std::vector<std::string>>& rows);
 
 /// "1 core", "2 cores".
@@ -27,8 +27,8 @@ struct ItemCount {
 
 enum class Percentage : std::uint8_t { hidden, shown };
 
-/// "812 of 2000 items", "812 of 2000 items (40.6 %)"; where some were done before ": 500 in this run, 312 before"
-/// follows.
+/// "812 of 2000 items", "812 of 2000 items (40.6 %)"; followed by ": 500 in this run, 312 before" if some were done
+/// before.
 [[nodiscard]] std::string count_text(const ItemCount& items, Percentage percentage = Percentage::hidden);
 
 /// "0.0123", "8.33", "44.2", "812", "1250000": a rate, without its unit.

@@ -11,15 +11,15 @@
 
 namespace sluice {
 
-/// Helpers that speed up work before a rank's first chunk, beside the thread that has it: one for each other CPU of the
-/// process, but only as many as memory keeps busy.
+/// Number of helper threads for work before a rank's first chunk: one for each CPU of the process besides the caller's,
+/// but no more than memory bandwidth keeps busy.
 [[nodiscard]] std::uint32_t startup_helpers() noexcept;
 
 /// Helper threads that sleep until their owner runs work of several pieces.
 class WorkTeam {
 public:
-    /// Starts the helpers, on the caller's CPUs. Throws std::system_error where one cannot be started, and none is
-    /// left.
+    /// Starts the helpers, on the caller's CPUs. Throws std::system_error if one cannot be started; then none is left
+    /// running.
     explicit WorkTeam(std::uint32_t helpers);
     ~WorkTeam();
     WorkTeam(const WorkTeam&) = delete;
