@@ -21,8 +21,8 @@ void check_mpi(int status, const char* call);
 /// The MPI library's description of itself in one line: "Open MPI v4.1.4, package: …". Needs no session.
 [[nodiscard]] std::string mpi_library();
 
-/// A thread that ends this process, with E-MPI-145 and exit code 76, when the parent process ends. For MPI_Init, where
-/// Open MPI 4.1 waits forever for a killed launcher; later it notices by itself.
+/// A thread that ends this process, with E-MPI-145 and exit code 76, when the parent process ends. Needed during
+/// MPI_Init, where Open MPI 4.1 waits forever for a killed launcher; later it notices by itself.
 [[nodiscard]] std::jthread watch_parent();
 
 /// MPI from init to finalize, for the constructing thread only (funneled). Collective calls sleep while they wait: an
@@ -58,13 +58,14 @@ public:
 
     void barrier();
 
-    // One rank's message to another. One that has only begun needs its bytes until `request` is complete.
+    // A message from one rank to another. begin_send() and begin_receive() need their bytes until `request` is
+    // complete.
     void send(std::span<const std::byte> bytes, int to, int tag);
     void receive(std::span<std::byte> bytes, int from, int tag);
     void begin_send(std::span<const std::byte> bytes, int to, int tag, MPI_Request& request);
     void begin_receive(std::span<std::byte> bytes, int from, int tag, MPI_Request& request);
 
-    /// Ends every rank with `code`, now.
+    /// Ends all ranks at once with `code`.
     [[noreturn]] void abort(ExitCode code);
 
 private:
@@ -80,7 +81,7 @@ private:
 [[nodiscard]] bool wait_asleep(MPI_Request& request, std::chrono::nanoseconds at_most);
 void wait_asleep(MPI_Request& request);
 
-/// Begins the nonblocking `call` by `begin(&request)`, and sleeps until it is complete.
+/// Starts the nonblocking `call` by `begin(&request)`, and sleeps until it is complete.
 template <class Begin>
 void complete_asleep(const char* call, Begin begin) {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -88,7 +89,7 @@ void complete_asleep(const char* call, Begin begin) {
     wait_asleep(request);
 }
 
-/// A value as it is sent: all ranks run the same build.
+/// The bytes of a value, which are sent as they are: all ranks run the same build.
 template <class Value>
 [[nodiscard]] std::span<const std::byte> raw_bytes(const Value& value) noexcept {
     static_assert(std::is_trivially_copyable_v<Value>);

@@ -4,8 +4,8 @@
 
 namespace sluice {
 
-/// The families in one precision, other than certified. They stay until the program ends. Throw Error (unavailable)
-/// when this build has none.
+/// The families of kernels for GPUs in one precision, other than certified. Valid until the program ends. Throw Error
+/// (unavailable) in a build without CUDA.
 [[nodiscard]] const Kernels& cuda_kernels(Precision precision);
 [[nodiscard]] const GeneratorKernels& cuda_generator_kernels(Precision precision);
 [[nodiscard]] const DecoderKernels& cuda_decoder_kernels(Precision precision);

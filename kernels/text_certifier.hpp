@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// Which texts.
+// Kinds of texts that can be certified.
 
 struct GeneratorTexts {
     std::uint32_t max_length;  ///< Sampling::max_length
@@ -44,7 +44,7 @@ public:
     /// Texts that were recomputed. Call once the enqueued work is done.
     [[nodiscard]] virtual std::uint64_t recomputed() const = 0;
 
-    /// The fast writer's counts of those, which the exact writer counts again.
+    /// The fast writer's counts of the recomputed texts, which the exact writer counts again.
     [[nodiscard]] virtual TextCounts retracted() const = 0;
 };
 
