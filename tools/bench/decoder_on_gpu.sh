@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# All that a GPU has to say about the decoder, in some five minutes: its kernels one by one, all of it beside the host
+# Tests and measures the decoder on a GPU, in some five minutes: its kernels one by one, the whole of it against the host
 # and plain loops, its speed with each kernel's share of its limit, and a part of the tests under compute-sanitizer.
 #   decoder_on_gpu.sh [FOLDER OF THE PROGRAMS]     (build/cuda-90a/bin)
-# Ends with 1 if any of it has failed; the speed is printed even so.
+# Ends with 1 if any step has failed; the speed is printed all the same.
 set -euo pipefail
 
 programs=${1:-build/cuda-90a/bin}

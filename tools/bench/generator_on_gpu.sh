@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# All that a GPU has to say about the generator, in some minutes: its tests, its speed, and a part of the tests under
+# Tests and measures the generator on a GPU, in some minutes: its tests, its speed, and a part of the tests under
 # compute-sanitizer.
 #   generator_on_gpu.sh [FOLDER OF THE PROGRAMS]     (build/cuda-90a/bin)
-# Ends with 1 if any of it has failed; the speed is printed even so.
+# Ends with 1 if any step has failed; the speed is printed all the same.
 set -euo pipefail
 
 programs=${1:-build/cuda-90a/bin}

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Shared by *_on_gpu.sh: steps with a time limit each, of which all are taken; whether one failed is told at the end.
-# Sets `folder`, for files that go when the script ends.
+# Shared by *_on_gpu.sh: steps with a time limit each. All are run; at the end it is reported whether one failed.
+# Sets `folder`, for files that are removed when the script ends.
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
