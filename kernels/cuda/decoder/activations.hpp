@@ -16,7 +16,7 @@ namespace sluice::decoder {
 struct Activations {
     explicit Activations(const PassSetup& setup)
         : strides(strides_of(setup.shape, setup.precision)),
-          bests_only(leaves_bests_only(setup.precision, setup.sampling)),
+          kept(kept_scores(setup.precision, setup.sampling)),
           padded_slots(rounded_up_to_tile(setup.sizes.slots)),
           sums(of_values(setup, setup.sizes.rows, strides.width)),
           normed(of_values(setup, is_narrow(setup.precision) ? padded_slots : setup.sizes.rows, strides.width)),
@@ -27,10 +27,8 @@ struct Activations {
           expanded(of_values(setup, setup.sizes.rows, strides.expanded)),
           inner(of_values(setup, setup.sizes.rows, strides.inner)),
           wanted(of_values(setup, padded_slots, strides.width)),
-          scores(setup.device.allocate(
-              MemorySpace::device,
-              padded_slots * (bests_only ? most_best_tiles(setup.shape.vocabulary) * sizeof(TileBest)
-                                         : std::size_t{strides.vocabulary} * sizeof(float)))),
+          scores(setup.device.allocate(MemorySpace::device,
+                                       padded_slots * kept_score_bytes(setup.shape, setup.sampling, setup.precision))),
           cache_memory(setup.device.allocate(
               MemorySpace::device, setup.sizes.pages * page_bytes(setup.shape, setup.sampling, setup.precision))),
           cache(cache_in(cache_memory, setup)) {}
@@ -80,7 +78,7 @@ struct Activations {
     [[nodiscard]] static std::uint32_t rounded_up_to_tile(std::uint32_t rows) { return (rows + 127) / 128 * 128; }
 
     Strides strides;
-    bool bests_only;  ///< See leaves_bests_only().
+    KeptScores kept;
     std::uint32_t padded_slots;
     Buffer sums;      ///< (rows, width): the residual stream.
     Buffer normed;    ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
@@ -90,7 +88,7 @@ struct Activations {
     Buffer expanded;  ///< (rows, expanded width); empty if the product activates.
     Buffer inner;     ///< (rows, inner)
     Buffer wanted;    ///< (slots, width): in the last layer, the sums of the rows that want scores.
-    Buffer scores;    ///< (slots, vocabulary) fp32, or the tiles' TileBest
+    Buffer scores;    ///< (slots, vocabulary) fp32, or what is `kept` of them.
     Buffer cache_memory;
     Cache cache;
 

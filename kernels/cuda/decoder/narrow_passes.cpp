@@ -31,17 +31,7 @@ public:
           common_(setup),
           at_(common_.activations()),
           attention_(at_.attention(setup.shape, setup.sampling)),
-          head_({.rows = at_.padded_slots, .columns = setup.shape.vocabulary, .depth = setup.shape.width},
-                setup.precision,
-                {.a = data_of(at_.normed),
-                 .b = data_of(weights_.head()),
-                 .bias = nullptr,
-                 .residual = nullptr,
-                 .out = at_.bests_only ? nullptr : floats_of(at_.scores),
-                 .stride = at_.strides.vocabulary,
-                 .bests = at_.bests_only ? at_.scores.as<TileBest>().data() : nullptr,
-                 .active = &memory_.batch->entries},
-                instructions_) {
+          head_(common_.head(instructions_)) {
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             layers_.push_back(make_layer(layer, setup.sizes.rows));
         }

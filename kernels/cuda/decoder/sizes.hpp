@@ -30,10 +30,14 @@ struct Strides {
 
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
 
-/// Whether the head's product keeps only what decides each row's next token.
-[[nodiscard]] constexpr bool leaves_bests_only(Precision precision, const TokenSampling& sampling) {
-    return precision != Precision::fp32 && needs_bests_only(sampling);
+/// What the head's product keeps of a row's scores.
+[[nodiscard]] constexpr KeptScores kept_scores(Precision precision, const TokenSampling& sampling) {
+    return precision == Precision::fp32 ? KeptScores::all : kept_scores(sampling);
 }
+
+/// Bytes of that.
+[[nodiscard]] std::uint64_t kept_score_bytes(const DecoderShape& shape, const TokenSampling& sampling,
+                                             Precision precision);
 
 struct Sizes {
     std::uint32_t slots;       ///< Texts at a time.
