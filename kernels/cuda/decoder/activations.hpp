@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/device/cuda_device.hpp"
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
@@ -24,7 +25,9 @@ struct Activations {
                                          setup.sizes.rows * row_sums_bytes(setup.shape, setup.precision))),
           queries(of_values(setup, setup.sizes.rows, strides.queries)),
           mixed(of_values(setup, setup.sizes.rows, strides.mixed)),
-          expanded(of_values(setup, setup.sizes.rows, strides.expanded)),
+          activated_in_product(
+              activates_in_product(setup.shape, setup.precision, as_cuda(setup.device).instructions())),
+          expanded(of_values(setup, setup.sizes.rows, activated_in_product ? 0 : strides.expanded)),
           inner(of_values(setup, setup.sizes.rows, strides.inner)),
           wanted(of_values(setup, padded_slots, strides.width)),
           scores(setup.device.allocate(MemorySpace::device,
@@ -80,15 +83,16 @@ struct Activations {
     Strides strides;
     KeptScores kept;
     std::uint32_t padded_slots;
-    Buffer sums;      ///< (rows, width): the residual stream.
-    Buffer normed;    ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
-    Buffer row_sums;  ///< In bf16 and fp16 (rows, width / summed_values), or scales of rows, (rows) fp32.
-    Buffer queries;   ///< (rows, attention width): queries, keys, values
-    Buffer mixed;     ///< (rows, queries' width): attention's results.
-    Buffer expanded;  ///< (rows, expanded width); empty if the product activates.
-    Buffer inner;     ///< (rows, inner)
-    Buffer wanted;    ///< (slots, width): in the last layer, the sums of the rows that want scores.
-    Buffer scores;    ///< (slots, vocabulary) fp32, or what is `kept` of them.
+    Buffer sums;                ///< (rows, width): the residual stream.
+    Buffer normed;              ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
+    Buffer row_sums;            ///< In bf16 and fp16 (rows, width / summed_values), or scales of rows, (rows) fp32.
+    Buffer queries;             ///< (rows, attention width): queries, keys, values
+    Buffer mixed;               ///< (rows, queries' width): attention's results.
+    bool activated_in_product;  ///< See activates_in_product().
+    Buffer expanded;            ///< (rows, expanded width); empty if the product activates.
+    Buffer inner;               ///< (rows, inner)
+    Buffer wanted;              ///< (slots, width): in the last layer, the sums of the rows that want scores.
+    Buffer scores;              ///< (slots, vocabulary) fp32, or what is `kept` of them.
     Buffer cache_memory;
     Cache cache;
 

@@ -89,7 +89,7 @@ public:
 
     /// From `expanded` to `inner`, unless the product has done it.
     void activate(bool wanted, cudaStream_t stream, const PassWatch& watch) const {
-        if (!activates_in_product(shape_)) {
+        if (!at_.activated_in_product) {
             watch("activation");
             enqueue_inner_activation(precision_, at_.inner_activation(shape_, most_rows(wanted), rows(wanted)), stream);
         }

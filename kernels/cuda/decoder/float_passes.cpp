@@ -103,7 +103,7 @@ private:
     }
     [[nodiscard]] Step expansion(std::uint32_t number) const {
         const bool last = common_.is_last(number);
-        const bool activates = activates_in_product(shape_);
+        const bool activates = at_.activated_in_product;
         return {.in = at_.normed,
                 .in_stride = at_.strides.width,
                 .inputs = shape_.width,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/device/gpu_code.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/precision.hpp"
 #include "kernels/decoder.hpp"
@@ -23,9 +24,15 @@ struct Strides {
     std::uint32_t vocabulary;
 };
 
-/// Whether the expansion's product computes the contraction's input.
+/// Whether the expansion's product computes the contraction's input, by whatever instructions.
 [[nodiscard]] constexpr bool activates_in_product(const DecoderShape& shape) {
     return !shape.gated && shape.activation == DecoderActivation::gelu_tanh;
+}
+
+/// The same by these instructions.
+[[nodiscard]] constexpr bool activates_in_product(const DecoderShape& shape, Precision precision,
+                                                  MatrixInstructions instructions) {
+    return activates_in_product(shape) || (is_narrow(precision) && instructions == MatrixInstructions::wgmma);
 }
 
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
