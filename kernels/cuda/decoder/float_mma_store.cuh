@@ -86,7 +86,7 @@ struct MmaScoreSumStore {
         for (std::uint32_t m = 0; m < C::row_products; ++m) {
 #pragma unroll
             for (std::uint32_t half = 0; half < 2; ++half) {
-                SharedScores scores;
+                LaneScores scores;
 #pragma unroll
                 for (std::uint32_t v = 0; v < score_sum_tokens / 4; ++v) {
                     scores[v] = sums.of[m][v / 2][2 * half + v % 2];

@@ -28,7 +28,7 @@ struct RowPlace {
 };
 
 /// A thread's share of score_sum_tokens scores of a row: two of every eight, of which four lanes have all.
-using SharedScores = float[score_sum_tokens / 4];
+using LaneScores = float[score_sum_tokens / 4];
 
 [[nodiscard]] __device__ __forceinline__ float largest_of_four(float value) {
 #pragma unroll
@@ -39,7 +39,7 @@ using SharedScores = float[score_sum_tokens / 4];
 }
 
 /// The ScoreSum of four lanes' scores. Called by all lanes of a warp; `per_temperature`: log2(e) / temperature.
-[[nodiscard]] __device__ __forceinline__ ScoreSum score_sum(const SharedScores& scores, float per_temperature) {
+[[nodiscard]] __device__ __forceinline__ ScoreSum score_sum(const LaneScores& scores, float per_temperature) {
     float largest = -INFINITY;
     float finite = 0;  // or NaN
 #pragma unroll
@@ -62,7 +62,7 @@ using SharedScores = float[score_sum_tokens / 4];
 
 /// Stores the ScoreSum of the columns from place.column on. Called by all lanes of a warp.
 __device__ __forceinline__ void store_score_sum(const gemm::Arguments& arguments, const FloatProductArguments& floats,
-                                                SharedScores& scores, const RowPlace& place) {
+                                                LaneScores& scores, const RowPlace& place) {
     if (place.column + score_sum_tokens > arguments.columns) {
 #pragma unroll
         for (std::uint32_t v = 0; v < score_sum_tokens / 4; ++v) {
