@@ -62,7 +62,7 @@ protected:
         EXPECT_EQ(process.wait().exit_code, 75);
     }
 
-    JobFolder job_{64};
+    JobFolder job_{256};  // enough to be at work when a signal is seen
     std::vector<std::string> small_chunks_ = set({"pipeline.chunk_items=4"});
 };
 
