@@ -96,7 +96,7 @@ Stages make_stages(DeviceKind kind, const ClassifierWeights& weights, Precision 
     };
     const auto linear = [&](LinearShape shape, std::string_view w, std::string_view b) {
         // In batches of one size a library's sums have one order anyway, and its fastest one.
-        shape.batch_invariant = kind == DeviceKind::cuda && batches == Batches::any;
+        shape.batch_invariant = batches == Batches::any;
         return kernels.dense.linear(shape, get(w), get(b), packed);
     };
     Stages stages(2);
