@@ -32,7 +32,6 @@ struct ClassifyShape {
     std::uint32_t classes;
     bool scores = false;
     bool marks_nonfinite = false;  ///< By nonfinite_mark.
-    bool batch_invariant = false;  ///< As LinearShape::batch_invariant.
 };
 
 /// Dense layers, in one backend and precision.
