@@ -19,7 +19,7 @@ struct LinearShape {
     /// channel * positions + position. Divides inputs.
     std::uint32_t channels = 1;
     /// An item's output is bitwise independent of the batch: the order of its sums is the same for any number of items.
-    /// Otherwise products may be a library's, which may choose the order by that number.
+    /// Otherwise a GPU's products may be a library's, which may choose the order by that number; the host's never are.
     bool batch_invariant = false;
 };
 
@@ -32,7 +32,6 @@ struct ClassifyShape {
     std::uint32_t classes;
     bool scores = false;
     bool marks_nonfinite = false;  ///< By nonfinite_mark.
-    bool batch_invariant = false;  ///< As LinearShape::batch_invariant.
 };
 
 /// Dense layers, in one backend and precision.

@@ -30,7 +30,7 @@ public:
     /// Enqueues the step; allocates nothing. Each tensor holds exactly `items` items; no output overlaps another
     /// tensor. All tensors and this object stay alive until the stream has passed the step. An item's output depends
     /// only on its input and the weights, not on the number of items or its position among them; except for the last
-    /// digit of dense layers that are multiplied by a library and not batch_invariant.
+    /// digit of dense layers on GPUs that are multiplied by a library and not batch_invariant.
     virtual void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) = 0;
 
     /// The same for one input and one output tensor.

@@ -83,7 +83,10 @@ constexpr double flop(const LinearShape& shape) {
 
 using Stages = std::vector<SequentialStage>;
 
-Stages make_stages(DeviceKind kind, const ClassifierWeights& weights, Precision precision, bool scores,
+/// How many items layers get at a time.
+enum class Batches : std::uint8_t { any, one_size };
+
+Stages make_stages(DeviceKind kind, const ClassifierWeights& weights, Precision precision, bool scores, Batches batches,
                    PackedWeights& packed) {
     const Network network(weights.sizes());
     const Kernels& kernels = kernels_of(kind, precision);
@@ -91,7 +94,9 @@ Stages make_stages(DeviceKind kind, const ClassifierWeights& weights, Precision 
     const auto conv = [&](const Conv1dShape& shape, std::string_view w, std::string_view b) {
         return kernels.convolution.conv1d(shape, get(w), get(b), packed);
     };
-    const auto linear = [&](const LinearShape& shape, std::string_view w, std::string_view b) {
+    const auto linear = [&](LinearShape shape, std::string_view w, std::string_view b) {
+        // In batches of one size a library's sums have one order anyway, and its fastest one.
+        shape.batch_invariant = batches == Batches::any;
         return kernels.dense.linear(shape, get(w), get(b), packed);
     };
     Stages stages(2);
@@ -139,7 +144,7 @@ class LoadedClassifier final : public LoadedSequential {
 public:
     LoadedClassifier(const WeightBlob& blob, Precision precision, bool scores, DeviceKind kind)
         : LoadedSequential([&](PackedWeights& packed) {
-              return make_stages(kind, ClassifierWeights(blob), precision, scores, packed);
+              return make_stages(kind, ClassifierWeights(blob), precision, scores, Batches::any, packed);
           }),
           network_(in_memory(kind, ClassifierWeights(blob).sizes())),
           kind_(kind),
@@ -167,7 +172,7 @@ public:
               kind,
               {.classes = classifier_classes, .scores = scores, .tf32x3_batch = tf32x3_batch, .fp32_batch = fp32_batch},
               [&](Precision precision, PackedWeights& packed) {
-                  return make_stages(kind, ClassifierWeights(blob), precision, true, packed);
+                  return make_stages(kind, ClassifierWeights(blob), precision, true, Batches::one_size, packed);
               }),
           network_(in_memory(kind, ClassifierWeights(blob).sizes())),
           kind_(kind) {}
@@ -217,9 +222,7 @@ public:
 
     IoShape shape() const noexcept override { return classifier_shape(output_.scores); }
 
-    bool is_batch_invariant(Precision precision) const noexcept override {
-        return precision == Precision::bf16 || precision == Precision::fp16;  // a library multiplies the others
-    }
+    bool is_batch_invariant(Precision) const noexcept override { return true; }
 
     /// 487.9 MFLOP with the paper's sizes: convolution 1 is a table and counts nothing.
     double flop_per_item(const WeightBlob& weights) const noexcept override {

@@ -90,9 +90,7 @@ std::unique_ptr<Layer> make_host_classify(const ClassifyShape& shape, std::span<
                                           std::span<const float> bias, PackedWeights& packed) {
     expects(shape.classes >= 1, "classify: no classes");
     return std::make_unique<ClassifyLayer>(
-        shape,
-        make_host_linear({.inputs = shape.inputs, .outputs = shape.classes, .batch_invariant = shape.batch_invariant},
-                         weights, bias, packed));
+        shape, make_host_linear({.inputs = shape.inputs, .outputs = shape.classes}, weights, bias, packed));
 }
 
 }  // namespace sluice

@@ -60,17 +60,6 @@ dnnl::primitive_attr dnnl_attributes(bool relu) {
     return attributes;
 }
 
-std::optional<dnnl::memory::desc> dnnl_part(const dnnl::memory::desc& whole, const dnnl::memory::dims& sizes,
-                                            const dnnl::memory::dims& offsets) {
-    dnnl::memory::desc part = whole.submemory_desc(sizes, offsets, true);
-#if DNNL_VERSION_MAJOR >= 3
-    const bool is_none = part.get(true) == nullptr;
-#else
-    const bool is_none = part.is_zero();
-#endif
-    return is_none ? std::nullopt : std::optional(part);
-}
-
 DnnlCall::DnnlCall(dnnl::primitive primitive, const dnnl::memory::desc& source, dnnl::memory weights, dnnl::memory bias,
                    const dnnl::memory::desc& destination, dnnl::memory scratch)
     : stream_(dnnl_cpu()),

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <dnnl.hpp>
-#include <optional>
 
 #include "core/packed_weights.hpp"
 
@@ -58,11 +57,6 @@ typename Primitive::primitive_desc dnnl_plan(const dnnl::primitive_attr& attribu
     return {{arguments...}, attributes, dnnl_cpu()};
 #endif
 }
-
-/// The part of `whole` that begins at `offsets`; nullopt if the layout cannot be divided there.
-[[nodiscard]] std::optional<dnnl::memory::desc> dnnl_part(const dnnl::memory::desc& whole,
-                                                          const dnnl::memory::dims& sizes,
-                                                          const dnnl::memory::dims& offsets);
 
 /// A primitive with its arguments bound, except source and destination, which each call sets.
 class DnnlCall {

@@ -4,8 +4,7 @@
 
 namespace sluice {
 
-/// The CPU's operations, single-threaded on the worker of a HostStream. conv1d, and linear layers that are not
-/// batch-invariant, use oneDNN.
+/// The CPU's operations, single-threaded on the worker of a HostStream. conv1d uses oneDNN.
 [[nodiscard]] const Kernels& host_kernels();
 [[nodiscard]] const GeneratorKernels& host_generator_kernels();
 [[nodiscard]] const DecoderKernels& host_decoder_kernels();
@@ -20,9 +19,6 @@ std::unique_ptr<Layer> make_host_norm_relu_pool(const NormShape& shape, std::spa
                                                 std::span<const float> beta, PackedWeights& packed);
 std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<const float> weights,
                                         std::span<const float> bias, PackedWeights& packed);
-/// make_host_linear() for batch-invariant shapes, after it has checked the arguments.
-std::unique_ptr<Layer> make_host_invariant_linear(const LinearShape& shape, std::span<const float> weights,
-                                                  std::span<const float> bias, PackedWeights& packed);
 std::unique_ptr<GeneratorLayer> make_host_gru_generator(const GruShape& shape, const GruWeights& weights,
                                                         const Sampling& sampling, PackedWeights& packed);
 std::unique_ptr<DecoderLayer> make_host_decoder(const DecoderShape& shape, const DecoderWeights& weights,

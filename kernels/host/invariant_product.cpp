@@ -36,6 +36,12 @@ struct MultiplyAdd {
     }
 };
 
+constexpr std::size_t cache_line = 64;
+
+constexpr std::size_t divide_up(std::size_t a, std::size_t b) {
+    return (a + b - 1) / b;
+}
+
 /// One depth_step of a product, or its remainder.
 struct Step {
     std::size_t inputs;    ///< In this step.
@@ -43,8 +49,28 @@ struct Step {
     bool first;            ///< `out` holds nothing yet.
     bool relu;             ///< After this step.
     const float* weights;  ///< (panels, all inputs, panel), from the first of this step's inputs on
+    const float* next;     ///< The same of the step that follows.
     std::size_t panel_stride;
     const float* bias;  ///< (panels, panel)
+};
+
+/// What a group of rows brings into the L2 cache while it is multiplied: its share of the next panel's weights. Without
+/// it a core waits for memory at each panel's first group and leaves memory idle during the others.
+struct Prefetch {
+    const char* from;
+    std::size_t stride;  ///< Bytes for each input of each pass over the current panel.
+};
+
+/// Rows that are multiplied together: as few groups of at most `most` as possible, and none much smaller than another,
+/// since each reads all weights.
+struct RowGroups {
+    RowGroups(std::size_t all, std::size_t most) : rows(all), count(divide_up(all, most)) {}
+
+    /// A group's first row; group `count` begins behind the last row.
+    [[nodiscard]] std::size_t first(std::size_t group) const { return group * rows / count; }
+
+    std::size_t rows;
+    std::size_t count;
 };
 
 /// out = before + sums; `before` may be `out`.
@@ -77,10 +103,11 @@ template <int lanes, int packs>
 /// Multiplies `rows` rows of `in`, (inputs, rows), by one panel's weights. `out`: the first row's first output of the
 /// panel.
 template <int lanes, int packs, int rows>
-[[gnu::always_inline]] inline void multiply_rows(const Step& step, const float* in, std::size_t first_output,
-                                                 float* out) {
+[[gnu::always_inline]] inline void multiply_rows(const Step& step, const Prefetch& prefetch, const float* in,
+                                                 std::size_t first_output, float* out) {
     using V = Pack<lanes>;
     const float* panel_weights = step.weights + first_output / panel * step.panel_stride;
+    const char* upcoming = prefetch.from;
     for (std::size_t column = 0; column < panel; column += static_cast<std::size_t>(lanes) * packs) {
         if (first_output + column >= step.outputs) {
             return;
@@ -89,6 +116,9 @@ template <int lanes, int packs, int rows>
         const float* weights = panel_weights + column;
         const float* a = in;
         for (std::size_t k = 0; k < step.inputs; ++k, weights += panel, a += rows) {
+            __builtin_prefetch(upcoming, 0, 2);
+            __builtin_prefetch(upcoming + cache_line, 0, 2);  // the stride is at most two lines
+            upcoming += prefetch.stride;
             typename V::Type w[packs];
             for (int p = 0; p < packs; ++p) {
                 V::load(w[p], weights + p * lanes);
@@ -113,22 +143,34 @@ template <int lanes, int packs, int rows>
     }
 }
 
-constexpr std::size_t few_rows = 4;
+/// multiply_rows() of `rows` rows, at most `most`.
+template <int lanes, int packs, int most>
+[[gnu::always_inline]] inline void multiply_group(const Step& step, const Prefetch& prefetch, std::size_t rows,
+                                                  const float* in, std::size_t first_output, float* out) {
+    if constexpr (most > 1) {
+        if (rows < most) {
+            multiply_group<lanes, packs, most - 1>(step, prefetch, rows, in, first_output, out);
+            return;
+        }
+    }
+    multiply_rows<lanes, packs, most>(step, prefetch, in, first_output, out);
+}
 
-/// Takes `rows` rows at a time, then few_rows, then single ones, as pack_rows() does.
-template <int lanes, int packs, int rows>
+/// Takes groups of at most `most` rows, as pack_rows() does.
+template <int lanes, int packs, int most>
 [[gnu::always_inline]] inline void multiply(const Step& step, const float* in, std::size_t items, float* out) {
+    const RowGroups groups(items, most);
+    constexpr std::size_t passes_of_group = panel / (static_cast<std::size_t>(lanes) * packs);
+    const std::size_t stride = divide_up(panel * sizeof(float), groups.count * passes_of_group);
     for (std::size_t first = 0; first < step.outputs; first += panel) {
-        const float* a = in;
-        std::size_t row = 0;
-        for (; row + rows <= items; row += rows, a += rows * step.inputs) {
-            multiply_rows<lanes, packs, rows>(step, a, first, out + row * step.outputs + first);
-        }
-        for (; row + few_rows <= items; row += few_rows, a += few_rows * step.inputs) {
-            multiply_rows<lanes, packs, few_rows>(step, a, first, out + row * step.outputs + first);
-        }
-        for (; row < items; ++row, a += step.inputs) {
-            multiply_rows<lanes, packs, 1>(step, a, first, out + row * step.outputs + first);
+        const float* const next =
+            first + panel < step.outputs ? step.weights + (first / panel + 1) * step.panel_stride : step.next;
+        for (std::size_t g = 0; g < groups.count; ++g) {
+            const std::size_t row = groups.first(g);
+            const Prefetch prefetch{
+                .from = reinterpret_cast<const char*>(next + g * step.inputs * panel / groups.count), .stride = stride};
+            multiply_group<lanes, packs, most>(step, prefetch, groups.first(g + 1) - row, in + row * step.inputs, first,
+                                               out + row * step.outputs + first);
         }
     }
 }
@@ -158,18 +200,17 @@ ProductKernel kernel_of_this_cpu() {
     return {multiply, multiply == &multiply_v4 ? rows_v4 : multiply == &multiply_v3 ? rows_v3 : rows_plain};
 }
 
-/// Packs inputs [0, depth) of `items` rows, `stride` apart, as (inputs, rows) for each group of rows taken at a time.
-void pack_rows(const float* in, std::size_t stride, std::size_t items, std::size_t depth, std::size_t rows, float* to) {
-    for (std::size_t row = 0; row < items;) {
-        const std::size_t left = items - row;
-        const std::size_t count = left >= rows ? rows : left >= few_rows ? few_rows : 1;
-        for (std::size_t r = 0; r < count; ++r) {
-            for (std::size_t k = 0; k < depth; ++k) {
-                to[k * count + r] = in[(row + r) * stride + k];
+/// Packs inputs [0, depth) of `items` rows, `stride` apart, as (inputs, rows) for each group of rows.
+void pack_rows(const float* in, std::size_t stride, std::size_t items, std::size_t depth, std::size_t most, float* to) {
+    const RowGroups groups(items, most);
+    for (std::size_t g = 0; g < groups.count; ++g) {
+        const std::size_t row = groups.first(g);
+        const std::size_t count = groups.first(g + 1) - row;
+        for (std::size_t k = 0; k < depth; ++k) {
+            for (std::size_t r = 0; r < count; ++r) {
+                *to++ = in[(row + r) * stride + k];
             }
         }
-        to += count * depth;
-        row += count;
     }
 }
 
@@ -179,11 +220,13 @@ void multiply_some(const InvariantView& matrix, std::size_t rows, const float* i
     static const ProductKernel kernel = kernel_of_this_cpu();
     for (std::size_t at = 0; at < matrix.inputs; at += depth_step) {
         const std::size_t depth = std::min(depth_step, matrix.inputs - at);
+        const bool last = at + depth == matrix.inputs;
         const Step step{.inputs = depth,
                         .outputs = matrix.outputs,
                         .first = at == 0,
-                        .relu = after == AfterProduct::relu && at + depth == matrix.inputs,
+                        .relu = after == AfterProduct::relu && last,
                         .weights = matrix.weights + at * panel,
+                        .next = matrix.weights + (last ? 0 : at + depth) * panel,
                         .panel_stride = matrix.inputs * panel,
                         .bias = matrix.bias};
         pack_rows(in + at, matrix.inputs, rows, depth, kernel.rows, packed_in);
@@ -209,7 +252,7 @@ void pack_invariant_panel(std::size_t inputs, std::span<const float> rows, float
 InvariantMatrix reserve_invariant(std::size_t inputs, const WeightRows& rows, std::span<const float> bias,
                                   PackedWeights& packed) {
     const std::size_t outputs = bias.size();
-    const std::size_t panels = (outputs + panel - 1) / panel;
+    const std::size_t panels = divide_up(outputs, panel);
     const std::size_t panel_floats = inputs * panel;
     std::vector<PackedWeights::Part> parts;
     for (std::size_t p = 0; p < panels; ++p) {

@@ -109,16 +109,18 @@ TEST_F(Cuda, GivesTheSameBytesForEveryPipelineAndPrecision) {
     }
 }
 
-TEST_F(Cuda, GivesTheSameBytesForEveryChunkSizeInBf16AndFp16) {
+TEST_F(Cuda, GivesTheSameBytesForEveryChunkSizeInEveryPrecision) {
     const JobFolder job(1009);
-    for (const char* const precision : {"bf16", "fp16"}) {
+    for (const char* const precision : {"fp32", "tf32x3", "tf32", "bf16", "fp16", "certified"}) {
         const auto bytes = [&](int chunk_items) {
             return job.output_of(0, on_cuda({"pipeline.chunk_items=" + std::to_string(chunk_items),
                                              std::string("run.precision=") + precision}));
         };
 
-        EXPECT_EQ(bytes(100), bytes(64)) << precision;
-        EXPECT_EQ(bytes(1009), bytes(64)) << precision;
+        const std::string expected = bytes(64);
+        EXPECT_EQ(bytes(7), expected) << precision;
+        EXPECT_EQ(bytes(100), expected) << precision;
+        EXPECT_EQ(bytes(1009), expected) << precision;
     }
 }
 

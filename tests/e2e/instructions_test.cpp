@@ -30,14 +30,14 @@ protected:
         }
     }
 
-    [[nodiscard]] std::vector<std::string> lowered() const {
+    [[nodiscard]] std::vector<std::string> lowered(int chunk_items = 4) const {
         return {"/usr/bin/env",
                 "DNNL_MAX_CPU_ISA=" + std::string(variable_name_of(lower())),
                 SLUICE_PROGRAM,
                 "run",
                 "job.toml",
                 "--set",
-                "pipeline.chunk_items=4"};
+                "pipeline.chunk_items=" + std::to_string(chunk_items)};
     }
 
     [[nodiscard]] ProcessResult run(const std::vector<std::string>& words) const {
@@ -46,8 +46,8 @@ protected:
 
     [[nodiscard]] std::string output() const { return contents(job_.path() / "labels.csv"); }
 
-    [[nodiscard]] std::string output_with_lower() const {
-        const ProcessResult result = run(lowered());
+    [[nodiscard]] std::string output_with_lower(int chunk_items = 4) const {
+        const ProcessResult result = run(lowered(chunk_items));
         EXPECT_EQ(result.exit_code, 0) << result.err;
         const std::string bytes = output();
         job_.remove_output();
@@ -62,7 +62,7 @@ protected:
         EXPECT_EQ(process.wait().exit_code, 75);
     }
 
-    JobFolder job_{64};
+    JobFolder job_{256};  // enough to be at work when a signal is seen
     std::vector<std::string> small_chunks_ = set({"pipeline.chunk_items=4"});
 };
 
@@ -77,6 +77,14 @@ TEST_F(Instructions, StayThoseWithWhichARunHasBegun) {
     EXPECT_TRUE(output() == expected);
     EXPECT_THAT(contents(job_.path() / "labels.csv.sluice/job.json"),
                 HasSubstr("\"" + std::string(name_of(lower())) + "\""));
+}
+
+TEST_F(Instructions, GiveTheSameBytesInChunksOfAnySize) {
+    const std::string expected = output_with_lower();
+
+    for (const int chunk_items : {1, 7, 33}) {
+        EXPECT_TRUE(output_with_lower(chunk_items) == expected) << chunk_items;
+    }
 }
 
 TEST_F(Instructions, ThatAreMissingEndARunThatHasBegunWithThem) {

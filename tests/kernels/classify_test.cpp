@@ -38,19 +38,6 @@ TEST(Classify, MarksALabelOfScoresThatAreNotFinite) {
     EXPECT_EQ(label_of({nan}, true), nonfinite_mark);
 }
 
-TEST(Classify, GivesAnItemTheSameScoresInAnyCompanyWhereThatIsAsked) {
-    constexpr ClassifyShape shape{.inputs = 700, .classes = 5, .scores = true, .batch_invariant = true};
-    constexpr std::size_t record = sizeof(std::int32_t) + 5 * sizeof(float);
-    const auto layer = packed_layer(&DenseKernels::classify, shape, random_floats(700 * 5, 1), random_floats(5, 2));
-    const auto in = random_floats(65 * 700, 3);
-    const auto all = run_layer(*layer, {65}, std::as_bytes(std::span(in)), 65);
-
-    for (std::size_t i = 0; i < 65; ++i) {
-        const auto alone = run_layer(*layer, {1}, std::as_bytes(std::span(in).subspan(i * 700, 700)), 65);
-        EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + static_cast<std::ptrdiff_t>(i * record))) << i;
-    }
-}
-
 TEST(Classify, PutsTheScoresBehindTheLabel) {
     const std::vector<float> weights{1, 0, 10, 1};
     const std::vector<float> bias{0, -10};

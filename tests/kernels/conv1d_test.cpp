@@ -51,25 +51,6 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Conv1dShapes,
                                          Conv1dShape{33, 31, 33, 3, true, 1}, Conv1dShape{64, 64, 64, 3, false, 2},
                                          Conv1dShape{7, 1, 1, 7, false, 1}));
 
-TEST(Conv1d, GivesAnItemTheSameBitsInAnyCompany) {
-    constexpr Conv1dShape shape{.length = 33, .in_channels = 32, .out_channels = 48, .taps = 3, .relu = true};
-    const auto layer =
-        packed_layer(&ConvolutionKernels::conv1d, shape, random_floats(48 * 32 * 3, 1), random_floats(48, 2));
-    constexpr std::size_t in_floats = 33 * 32;
-    constexpr std::size_t out_floats = 31 * 48;
-    const auto in = random_floats(9 * in_floats, 3);
-    const auto all = run_layer_floats(*layer, 9, in, 9);
-
-    for (std::size_t i = 0; i < 9; ++i) {
-        const auto from = in.begin() + static_cast<std::ptrdiff_t>(i * in_floats);
-        const std::vector<float> item(from, from + in_floats);
-
-        const auto alone = run_layer_floats(*layer, 1, item, 9);
-
-        EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + static_cast<std::ptrdiff_t>(i * out_floats)));
-    }
-}
-
 TEST(Conv1d, RefusesShapesThatDoNotFit) {
     const std::vector<float> weights(3 * 2 * 2);
     const std::vector<float> bias(2);

@@ -27,11 +27,8 @@ std::vector<double> reference(const LinearShape& s, std::size_t items, const std
 TEST(Linear, MatchesAPlainReferenceForAnyNumberOfItems) {
     constexpr std::uint32_t max_items = 130;
     for (const LinearShape shape :
-         {LinearShape{1, 1, false}, LinearShape{31, 4, false}, LinearShape{1000, 33, true},
-          LinearShape{.inputs = 12, .outputs = 200, .channels = 4}, LinearShape{8704, 130, true, 256},
-          LinearShape{.inputs = 1, .outputs = 1, .batch_invariant = true},
-          LinearShape{.inputs = 31, .outputs = 4, .batch_invariant = true},
-          LinearShape{.inputs = 1000, .outputs = 33, .relu = true, .channels = 8, .batch_invariant = true}}) {
+         {LinearShape{1, 1, false}, LinearShape{31, 4, false}, LinearShape{1000, 33, true, 8},
+          LinearShape{.inputs = 12, .outputs = 200, .channels = 4}, LinearShape{8704, 130, true, 256}}) {
         const auto weights = random_floats(std::size_t{shape.outputs} * shape.inputs, 1);
         const auto bias = random_floats(shape.outputs, 2);
         const auto layer = packed_layer(&DenseKernels::linear, shape, weights, bias);
@@ -57,7 +54,7 @@ TEST(Linear, GivesTheSameBitsWhateverItWasMadeFor) {
     EXPECT_EQ(seven, hundred);
 }
 
-/// One chain of multiply-adds each 512 inputs, in their order: as kernels/host/invariant_linear.cpp promises it.
+/// One chain of multiply-adds each 512 inputs, in their order: as kernels/host/invariant_product.hpp promises it.
 float in_the_promised_order(const LinearShape& s, std::span<const float> in, std::span<const float> weights,
                             float bias) {
     constexpr std::size_t step = 512;
@@ -72,10 +69,10 @@ float in_the_promised_order(const LinearShape& s, std::span<const float> in, std
     return s.relu ? std::max(sum, 0.0F) : sum;
 }
 
-TEST(BatchInvariantLinear, AddsInOneOrderForAnyNumberOfItemsAndAnyPlace) {
-    for (const LinearShape shape : {LinearShape{.inputs = 3, .outputs = 1, .batch_invariant = true},
-                                    LinearShape{.inputs = 1030, .outputs = 9, .relu = true, .batch_invariant = true},
-                                    LinearShape{.inputs = 513, .outputs = 33, .batch_invariant = true}}) {
+TEST(Linear, AddsInOneOrderForAnyNumberOfItemsAndAnyPlace) {
+    for (const LinearShape shape :
+         {LinearShape{.inputs = 3, .outputs = 1}, LinearShape{.inputs = 1030, .outputs = 9, .relu = true},
+          LinearShape{.inputs = 513, .outputs = 33}}) {
         constexpr std::uint32_t most = 1000;
         const auto weights = random_floats(std::size_t{shape.outputs} * shape.inputs, 1);
         const auto bias = random_floats(shape.outputs, 2);
@@ -104,8 +101,8 @@ TEST(BatchInvariantLinear, AddsInOneOrderForAnyNumberOfItemsAndAnyPlace) {
     }
 }
 
-TEST(BatchInvariantLinear, LetsNoNumberOfANeighbourIn) {
-    constexpr LinearShape shape{.inputs = 300, .outputs = 40, .relu = true, .batch_invariant = true};
+TEST(Linear, LetsNoNumberOfANeighbourIn) {
+    constexpr LinearShape shape{.inputs = 300, .outputs = 40, .relu = true};
     const auto layer = packed_layer(&DenseKernels::linear, shape, random_floats(300 * 40, 1), random_floats(40, 2));
     auto in = random_floats(5 * 300, 3);
     const auto before = run_layer_floats(*layer, 5, in, 5);

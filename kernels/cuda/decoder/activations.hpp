@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/device/cuda_device.hpp"
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
@@ -16,7 +17,7 @@ namespace sluice::decoder {
 struct Activations {
     explicit Activations(const PassSetup& setup)
         : strides(strides_of(setup.shape, setup.precision)),
-          bests_only(leaves_bests_only(setup.precision, setup.sampling)),
+          kept(kept_scores(setup.precision, setup.sampling)),
           padded_slots(rounded_up_to_tile(setup.sizes.slots)),
           sums(of_values(setup, setup.sizes.rows, strides.width)),
           normed(of_values(setup, is_narrow(setup.precision) ? padded_slots : setup.sizes.rows, strides.width)),
@@ -24,13 +25,13 @@ struct Activations {
                                          setup.sizes.rows * row_sums_bytes(setup.shape, setup.precision))),
           queries(of_values(setup, setup.sizes.rows, strides.queries)),
           mixed(of_values(setup, setup.sizes.rows, strides.mixed)),
-          expanded(of_values(setup, setup.sizes.rows, strides.expanded)),
+          activated_in_product(
+              activates_in_product(setup.shape, setup.precision, as_cuda(setup.device).instructions())),
+          expanded(of_values(setup, setup.sizes.rows, activated_in_product ? 0 : strides.expanded)),
           inner(of_values(setup, setup.sizes.rows, strides.inner)),
           wanted(of_values(setup, padded_slots, strides.width)),
-          scores(setup.device.allocate(
-              MemorySpace::device,
-              padded_slots * (bests_only ? most_best_tiles(setup.shape.vocabulary) * sizeof(TileBest)
-                                         : std::size_t{strides.vocabulary} * sizeof(float)))),
+          scores(setup.device.allocate(MemorySpace::device,
+                                       padded_slots * kept_score_bytes(setup.shape, setup.sampling, setup.precision))),
           cache_memory(setup.device.allocate(
               MemorySpace::device, setup.sizes.pages * page_bytes(setup.shape, setup.sampling, setup.precision))),
           cache(cache_in(cache_memory, setup)) {}
@@ -80,17 +81,18 @@ struct Activations {
     [[nodiscard]] static std::uint32_t rounded_up_to_tile(std::uint32_t rows) { return (rows + 127) / 128 * 128; }
 
     Strides strides;
-    bool bests_only;  ///< See leaves_bests_only().
+    KeptScores kept;
     std::uint32_t padded_slots;
-    Buffer sums;      ///< (rows, width): the residual stream.
-    Buffer normed;    ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
-    Buffer row_sums;  ///< In bf16 and fp16 (rows, width / summed_values), or scales of rows, (rows) fp32.
-    Buffer queries;   ///< (rows, attention width): queries, keys, values
-    Buffer mixed;     ///< (rows, queries' width): attention's results.
-    Buffer expanded;  ///< (rows, expanded width); empty if the product activates.
-    Buffer inner;     ///< (rows, inner)
-    Buffer wanted;    ///< (slots, width): in the last layer, the sums of the rows that want scores.
-    Buffer scores;    ///< (slots, vocabulary) fp32, or the tiles' TileBest
+    Buffer sums;                ///< (rows, width): the residual stream.
+    Buffer normed;              ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
+    Buffer row_sums;            ///< In bf16 and fp16 (rows, width / summed_values), or scales of rows, (rows) fp32.
+    Buffer queries;             ///< (rows, attention width): queries, keys, values
+    Buffer mixed;               ///< (rows, queries' width): attention's results.
+    bool activated_in_product;  ///< See activates_in_product().
+    Buffer expanded;            ///< (rows, expanded width); empty if the product activates.
+    Buffer inner;               ///< (rows, inner)
+    Buffer wanted;              ///< (slots, width): in the last layer, the sums of the rows that want scores.
+    Buffer scores;              ///< (slots, vocabulary) fp32, or what is `kept` of them.
     Buffer cache_memory;
     Cache cache;
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/precision.hpp"
 
 /// Chooses the next token of each entry, as the host does, and updates the entry's text.
 namespace sluice::decoder {
@@ -17,6 +18,25 @@ struct TileBest {
 };
 inline constexpr std::uint32_t nonfinite_mark = 0x80000000;
 
+/// Of `score_sum_tokens` tokens of a row, the first of them a multiple of that.
+struct ScoreSum {
+    float largest;  ///< Score.
+    float sum;      ///< Of e^((score - largest) / temperature). NaN if any of the scores is NaN or infinite.
+};
+inline constexpr std::uint32_t score_sum_tokens = 64;
+
+[[nodiscard]] constexpr std::uint32_t score_sums_of(std::uint32_t vocabulary) {
+    return (vocabulary + score_sum_tokens - 1) / score_sum_tokens;
+}
+
+/// Operands of the head's product.
+struct HeadOperands {
+    const void* rows;     ///< (entries, depth)
+    const void* weights;  ///< (vocabulary, depth)
+    std::uint32_t vocabulary;
+    std::uint32_t depth;  ///< A multiple of 8.
+};
+
 /// By all scores, (entries, stride).
 void enqueue_choose(const Memory& memory, const Rule& rule, const float* scores, std::uint32_t vocabulary,
                     std::uint32_t stride, cudaStream_t stream);
@@ -25,9 +45,25 @@ void enqueue_choose(const Memory& memory, const Rule& rule, const float* scores,
 void enqueue_take_best(const Memory& memory, const Rule& rule, const TileBest* bests, std::uint32_t tiles,
                        cudaStream_t stream);
 
-/// Whether the tiles' largest scores are enough for the next token and its outputs.
-[[nodiscard]] constexpr bool needs_bests_only(const TokenSampling& sampling) {
-    return sampling.temperature == 0 && sampling.repetition_penalty == 1 && !sampling.log_probabilities;
+/// Draws a token by `sums`, (entries, score_sums_of(vocabulary)); the scores of the tokens of one of them are computed
+/// again. `precision` is that of the head, other than fp32. A row with a score that is NaN or infinite gets token 0.
+void enqueue_draw(const Memory& memory, const Rule& rule, Precision precision, const ScoreSum* sums,
+                  const HeadOperands& head, cudaStream_t stream);
+
+/// What of a row's scores is enough for the next token and its outputs.
+enum class KeptScores : std::uint8_t {
+    all,
+    bests,  ///< TileBest
+    sums,   ///< ScoreSum
+};
+[[nodiscard]] constexpr KeptScores kept_scores(const TokenSampling& sampling) {
+    if (sampling.repetition_penalty != 1 || sampling.log_probabilities) {
+        return KeptScores::all;
+    }
+    if (sampling.temperature == 0) {
+        return KeptScores::bests;
+    }
+    return sampling.top_k == 0 && sampling.top_p >= 1 ? KeptScores::sums : KeptScores::all;
 }
 
 }  // namespace sluice::decoder

@@ -89,19 +89,51 @@ public:
 
     /// From `expanded` to `inner`, unless the product has done it.
     void activate(bool wanted, cudaStream_t stream, const PassWatch& watch) const {
-        if (!activates_in_product(shape_)) {
+        if (!at_.activated_in_product) {
             watch("activation");
             enqueue_inner_activation(precision_, at_.inner_activation(shape_, most_rows(wanted), rows(wanted)), stream);
         }
     }
 
-    /// Chooses tokens by the head's scores, or by the largest of each of its `best_tiles` tiles.
+    /// The head's product, on tensor cores.
+    [[nodiscard]] FloatProduct head(MatrixInstructions instructions) const {
+        const KeptScores kept = at_.kept;
+        return {{.rows = at_.padded_slots,
+                 .columns = shape_.vocabulary,
+                 .depth = shape_.width,
+                 .temperature = kept == KeptScores::sums ? rule_.temperature : 1},
+                precision_,
+                {.a = data_of(at_.normed),
+                 .b = data_of(weights_.head()),
+                 .bias = nullptr,
+                 .residual = nullptr,
+                 .out = kept == KeptScores::all ? floats_of(at_.scores) : nullptr,
+                 .stride = at_.strides.vocabulary,
+                 .bests = kept == KeptScores::bests ? at_.scores.as<TileBest>().data() : nullptr,
+                 .score_sums = kept == KeptScores::sums ? at_.scores.as<ScoreSum>().data() : nullptr,
+                 .active = rows(true)},
+                instructions};
+    }
+
+    /// Chooses tokens by what the head's product has kept, of bests `best_tiles` a row.
     void choose(std::uint32_t best_tiles, cudaStream_t stream, const PassWatch& watch) const {
         watch("choice");
-        if (at_.bests_only) {
-            enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), best_tiles, stream);
-        } else {
-            enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary, stream);
+        switch (at_.kept) {
+            case KeptScores::all:
+                enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary,
+                               stream);
+                break;
+            case KeptScores::bests:
+                enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), best_tiles, stream);
+                break;
+            case KeptScores::sums:
+                enqueue_draw(memory_, rule_, precision_, at_.scores.as<ScoreSum>().data(),
+                             {.rows = data_of(at_.normed),
+                              .weights = data_of(weights_.head()),
+                              .vocabulary = shape_.vocabulary,
+                              .depth = shape_.width},
+                             stream);
+                break;
         }
     }
 

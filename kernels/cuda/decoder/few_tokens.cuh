@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/cross.cuh"
 #include "kernels/cuda/decoder/row_scores.cuh"
 
 /// A draw among the tokens that top_k and top_p keep where there are few.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
@@ -21,13 +22,22 @@ namespace sluice::decoder {
             .rows = shape.rows};
 }
 
+/// The one of FloatProductKernels or FloatMmaKernels that stores what `memory` is for.
+template <class Kernels>
+[[nodiscard]] const auto& kernel_for(const Kernels& kernels, const FloatProductMemory& memory) {
+    return memory.bests != nullptr ? kernels.bests : memory.score_sums != nullptr ? kernels.score_sums : kernels.values;
+}
+
 [[nodiscard]] inline FloatProductArguments target_of(const FloatProductShape& shape, const FloatProductMemory& memory,
                                                      std::uint32_t tile_columns) {
     return {.residual = memory.residual,
             .out = memory.out,
             .stride = memory.stride,
             .bests = memory.bests,
-            .best_tiles = (shape.columns + tile_columns - 1) / tile_columns,
+            .score_sums = memory.score_sums,
+            .results = memory.bests != nullptr ? (shape.columns + tile_columns - 1) / tile_columns
+                                               : score_sums_of(shape.columns),
+            .per_temperature = log2_e / shape.temperature,
             .rounds_to_tf32 = shape.rounds_to_tf32,
             .in_half_parts = shape.in_half_parts};
 }

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/float_bests.cuh"
 #include "kernels/cuda/decoder/float_epilogue.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/float_rows.cuh"
 #include "kernels/cuda/gemm/make_kernel.cuh"
 #include "kernels/cuda/half_values.hpp"
 
@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
 inline FloatProductKernels make_half_part_products() {
     using C = gemm::Config<2, 1, 192, 5, 1, 2, 1>;
     return {.values = gemm::make_product_kernel<C>(&multiply_half_parts<C, BatchedEpilogue<C, true>>),
-            .bests = gemm::make_product_kernel<C>(&multiply_half_parts<C, BestsEpilogue<C>>)};
+            .bests = gemm::make_product_kernel<C>(&multiply_half_parts<C, BestsEpilogue<C>>),
+            .score_sums = gemm::make_product_kernel<C>(&multiply_half_parts<C, ScoreSumsEpilogue<C>>)};
 }
 
 }  // namespace sluice::decoder

@@ -12,17 +12,20 @@ struct FloatProductArguments {
     float* out;
     std::uint32_t stride;
     TileBest* bests;
-    std::uint32_t best_tiles;  // per row
+    ScoreSum* score_sums;
+    std::uint32_t results;  // of a row: bests or score_sums
+    float per_temperature;  // log2(e) / temperature
     bool rounds_to_tf32;
     bool in_half_parts;
 };
 
 using FloatProductKernel = gemm::ProductKernel<gemm::StepOperands, FloatProductArguments>;
 
-/// A precision's kernels: for all sums, and for the largest of each tile.
+/// A precision's kernels, by what they store.
 struct FloatProductKernels {
     FloatProductKernel values;
     FloatProductKernel bests;
+    FloatProductKernel score_sums;
 };
 
 // One source file each: they take long to compile.

@@ -27,7 +27,7 @@ FloatProductWork make_mma_float_product(const FloatProductShape& shape, Precisio
     constexpr std::uint32_t most_depth = 1U << 29;  // its bytes fit 32 bits
     expects(shape.depth <= most_depth, "decoder: a product that is too deep");
     const FloatMmaKernels& kernels = float_mma_kernels_of(precision);
-    const auto& kernel = memory.bests != nullptr ? kernels.bests : kernels.values;
+    const auto& kernel = kernel_for(kernels, memory);
     const gemm::MmaOperands operands{.a = static_cast<const std::uint8_t*>(memory.a),
                                      .b = static_cast<const std::uint8_t*>(memory.b),
                                      .rows = shape.rows,

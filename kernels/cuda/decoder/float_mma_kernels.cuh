@@ -6,10 +6,11 @@
 
 namespace sluice::decoder {
 
-/// A precision's kernels: for all sums, and for the largest of each tile.
+/// A precision's kernels, by what they store.
 struct FloatMmaKernels {
     gemm::MmaKernel<FloatProductArguments> values;
     gemm::MmaKernel<FloatProductArguments> bests;
+    gemm::MmaKernel<FloatProductArguments> score_sums;
 };
 
 template <Precision precision>
@@ -17,7 +18,8 @@ FloatMmaKernels make_float_mma_kernels() {
     using Values = gemm::Mma128x128;
     using Bests = gemm::MmaConfig<2, 4, 4, 8, 3, 1>;  // a stage less than Gemm's, for the warps' exchange
     return {.values = gemm::make_mma_kernel<precision, Values, MmaFloatStore<Values>>(),
-            .bests = gemm::make_mma_kernel<precision, Bests, MmaBestStore<Bests>>()};
+            .bests = gemm::make_mma_kernel<precision, Bests, MmaBestStore<Bests>>(),
+            .score_sums = gemm::make_mma_kernel<precision, Values, MmaScoreSumStore<Values>>()};
 }
 
 // One source file each: they take long to compile.

@@ -6,6 +6,7 @@
 #include "kernels/cuda/best.cuh"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/row_place.cuh"
 #include "kernels/cuda/gemm/activation.cuh"
 #include "kernels/cuda/gemm/mma_layout.cuh"
 #include "kernels/cuda/ptx.cuh"
@@ -64,6 +65,36 @@ private:
             second = values::round_tf32(second);
         }
         *reinterpret_cast<float2*>(target.out + at) = {first, second};
+    }
+};
+
+/// Stores a ScoreSum for each row of a warp's columns.
+template <class C>
+struct MmaScoreSumStore {
+    using Target = FloatProductArguments;
+    static constexpr std::uint32_t shared_bytes = 0;
+    static_assert(C::warp_columns == score_sum_tokens);
+
+    __device__ __forceinline__ static void store(const gemm::Arguments& arguments, const Target& target,
+                                                 const gemm::MmaSums<C>& sums, std::uint32_t, std::uint32_t row,
+                                                 std::uint32_t column, std::uint32_t) {
+        const std::uint32_t lane = threadIdx.x % warp_lanes;
+        const std::uint32_t warp = threadIdx.x / warp_lanes;
+        const std::uint32_t first_row = row + warp / C::warps_across * C::warp_rows + lane / 4;
+        const std::uint32_t first_column = column + warp % C::warps_across * C::warp_columns;
+#pragma unroll
+        for (std::uint32_t m = 0; m < C::row_products; ++m) {
+#pragma unroll
+            for (std::uint32_t half = 0; half < 2; ++half) {
+                LaneScores scores;
+#pragma unroll
+                for (std::uint32_t v = 0; v < score_sum_tokens / 4; ++v) {
+                    scores[v] = sums.of[m][v / 2][2 * half + v % 2];
+                }
+                const RowPlace place{first_row + m * gemm::mma_rows + half * 8, first_column, lane};
+                store_score_sum(arguments, target, scores, place);
+            }
+        }
     }
 };
 
@@ -146,7 +177,7 @@ struct MmaBestStore {
                 const uint4 words = ptx::load_shared_16(from);
                 best.merge({__uint_as_float(words.x), words.y, __uint_as_float(words.z)});
             }
-            target.bests[std::size_t{row + threadIdx.x} * target.best_tiles + column / C::columns] = best.tile_best();
+            target.bests[std::size_t{row + threadIdx.x} * target.results + column / C::columns] = best.tile_best();
         }
     }
 };

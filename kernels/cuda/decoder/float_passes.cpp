@@ -46,7 +46,7 @@ public:
                 products_.push_back(product_of(expansion(number), block.expansion));
                 products_.push_back(product_of(contraction(number), block.contraction));
             }
-            products_.push_back(product_of_head());
+            products_.push_back(common_.head(instructions_));
         }
     }
 
@@ -103,7 +103,7 @@ private:
     }
     [[nodiscard]] Step expansion(std::uint32_t number) const {
         const bool last = common_.is_last(number);
-        const bool activates = activates_in_product(shape_);
+        const bool activates = at_.activated_in_product;
         return {.in = at_.normed,
                 .in_stride = at_.strides.width,
                 .inputs = shape_.width,
@@ -143,24 +143,9 @@ private:
                  .residual = step.residual == nullptr ? nullptr : floats_of(*step.residual),
                  .out = floats_of(step.out),
                  .stride = step.out_stride,
-                 .bests = nullptr,
                  .active = step.rows},
                 instructions_};
     }
-    [[nodiscard]] FloatProduct product_of_head() const {
-        return {{.rows = at_.padded_slots, .columns = shape_.vocabulary, .depth = shape_.width},
-                precision_,
-                {.a = data_of(at_.normed),
-                 .b = data_of(weights_.head()),
-                 .bias = nullptr,
-                 .residual = nullptr,
-                 .out = at_.bests_only ? nullptr : floats_of(at_.scores),
-                 .stride = at_.strides.vocabulary,
-                 .bests = at_.bests_only ? at_.scores.as<TileBest>().data() : nullptr,
-                 .active = common_.rows(true)},
-                instructions_};
-    }
-
     /// The `kind`-th product of a layer.
     void multiply(const Step& step, const WeightsOnDevice::Linear& linear, std::uint32_t number, std::uint32_t kind,
                   cudaStream_t stream) {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cuda/decoder/float_bests.cuh"
 #include "kernels/cuda/decoder/float_epilogue.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/float_rows.cuh"
 #include "kernels/cuda/gemm/make_kernel.cuh"
 
 namespace sluice::decoder {
@@ -18,7 +18,8 @@ FloatProductKernels make_float_products() {
     constexpr std::uint32_t step_depth = gemm::step_bytes / (std::is_same_v<Type, wgmma::Tf32> ? 4 : 2);
     using Loader = gemm::StepLoader<C, step_depth>;
     return {.values = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BatchedEpilogue<C>>),
-            .bests = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BestsEpilogue<C>>)};
+            .bests = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BestsEpilogue<C>>),
+            .score_sums = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, ScoreSumsEpilogue<C>>)};
 }
 
 }  // namespace sluice::decoder

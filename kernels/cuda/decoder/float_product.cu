@@ -37,7 +37,7 @@ CUtensorMap map_of_parts(const void* matrix, std::uint32_t rows, std::uint64_t d
 FloatProductWork make_wgmma_float_product(const FloatProductShape& shape, Precision precision,
                                           const FloatProductMemory& memory) {
     const FloatProductKernels& kernels = float_kernels_of(precision);
-    const FloatProductKernel& kernel = memory.bests != nullptr ? kernels.bests : kernels.values;
+    const FloatProductKernel& kernel = kernel_for(kernels, memory);
     const GemmTile& tile = kernel.tile;
     const bool in_parts = precision == Precision::tf32x3;
     const gemm::StepOperands operands =

@@ -16,8 +16,8 @@
 namespace sluice::decoder {
 
 /// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n] as fp32, by wgmma or mma.sync,
-/// for a and b of bf16, fp16 or tf32; or only the largest sums of each row. An element's bits depend neither on the
-/// number of rows nor on its row.
+/// for a and b of bf16, fp16 or tf32; or only what choosing one of each row's sums needs. An element's bits depend
+/// neither on the number of rows nor on its row.
 ///
 /// Precision::tf32x3, by wgmma only, means operands in two parts of fp16 (half_values.hpp) with rows (2, depth): three
 /// products, all but that of the remainders, whose sums are added up in fp32 after every 256 of depth. That errs about
@@ -29,18 +29,20 @@ struct FloatProductShape {
     Activation activation = Activation::none;
     bool rounds_to_tf32 = false;  ///< Rounds the output.
     bool in_half_parts = false;   ///< Writes two parts of fp16: (rows, 2, stride). tf32x3 only.
+    float temperature = 1;        ///< Of score_sums; not 0.
 };
 
 /// Device memory; not owned. Aligned to 16 bytes.
 struct FloatProductMemory {
-    const void* a;                ///< (rows, depth); for tf32x3 (rows, 2, depth).
-    const void* b;                ///< (columns, depth); for tf32x3 (columns, 2, depth).
-    const float* bias;            ///< (columns); none if null.
-    const float* residual;        ///< (rows, stride); none if null. May be `out`.
-    float* out;                   ///< (rows, stride); values after the columns are unspecified.
-    std::uint32_t stride;         ///< Even, at least `columns`.
-    TileBest* bests;              ///< (rows, best_tiles()), in place of `out`; not with a bias.
-    const std::uint32_t* active;  ///< In device memory: number of active rows.
+    const void* a;                   ///< (rows, depth); for tf32x3 (rows, 2, depth).
+    const void* b;                   ///< (columns, depth); for tf32x3 (columns, 2, depth).
+    const float* bias;               ///< (columns); none if null.
+    const float* residual;           ///< (rows, stride); none if null. May be `out`.
+    float* out;                      ///< (rows, stride); values after the columns are unspecified.
+    std::uint32_t stride;            ///< Even, at least `columns`.
+    TileBest* bests = nullptr;       ///< (rows, best_tiles()), in place of `out`; not with a bias.
+    ScoreSum* score_sums = nullptr;  ///< (rows, score_sums_of(columns)), in place of both; not with a bias.
+    const std::uint32_t* active;     ///< In device memory: number of active rows.
 };
 
 /// Most tiles of a row of so many columns.

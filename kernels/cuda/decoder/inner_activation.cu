@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(inner_threads) activate_floats(InnerActivation
     }
 }
 
-/// Eight values per thread.
+/// Eight values per thread. Gates are in the order of GemmShape::gated.
 template <class T>
 __global__ void __launch_bounds__(inner_threads) activate_narrow(InnerActivation inner) {
     ptx::let_next_kernel_start();
@@ -53,12 +53,13 @@ __global__ void __launch_bounds__(inner_threads) activate_narrow(InnerActivation
     for (std::uint32_t i = blockIdx.x * inner_threads + threadIdx.x; i < all; i += gridDim.x * inner_threads) {
         const std::uint32_t row = i / pieces;
         const std::uint32_t at = i % pieces * 8;
-        const T* const from = static_cast<const T*>(inner.from) + std::size_t{row} * inner.from_stride + at;
+        const T* const from_row = static_cast<const T*>(inner.from) + std::size_t{row} * inner.from_stride;
+        const T* const from = from_row + (inner.gated ? 2 * at : at);
         float values[8];
         float others[8] = {};
         load_8(from, values);
         if (inner.gated) {
-            load_8(from + inner.inner, others);
+            load_8(from + gate_columns, others);
         }
 #pragma unroll
         for (std::uint32_t j = 0; j < 8; ++j) {

@@ -31,17 +31,7 @@ public:
           common_(setup),
           at_(common_.activations()),
           attention_(at_.attention(setup.shape, setup.sampling)),
-          head_({.rows = at_.padded_slots, .columns = setup.shape.vocabulary, .depth = setup.shape.width},
-                setup.precision,
-                {.a = data_of(at_.normed),
-                 .b = data_of(weights_.head()),
-                 .bias = nullptr,
-                 .residual = nullptr,
-                 .out = at_.bests_only ? nullptr : floats_of(at_.scores),
-                 .stride = at_.strides.vocabulary,
-                 .bests = at_.bests_only ? at_.scores.as<TileBest>().data() : nullptr,
-                 .active = &memory_.batch->entries},
-                instructions_) {
+          head_(common_.head(instructions_)) {
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             layers_.push_back(make_layer(layer, setup.sizes.rows));
         }
@@ -97,16 +87,29 @@ private:
                             .row_scales = sums_rows_ ? nullptr : floats_of(at_.row_sums),
                             .norm = {.sums = row_sums(), .epsilon = shape_.norm_epsilon, .is_rms = common_.is_rms()}});
         };
-        const bool activates = activates_in_product(shape_);
+        const bool activates = at_.activated_in_product;
         return {.attention = of_normed({.rows = rows, .columns = shape_.attention_width(), .depth = width},
                                        block.attention, at_.sums, at_.queries, common_.rows(false)),
                 .projection = onto_sums(block.projection, shape_.query_width(), at_.mixed),
                 .expansion = of_normed({.rows = most,
                                         .columns = shape_.expanded_width(),
                                         .depth = width,
-                                        .activation = activates ? Activation::gelu_tanh : Activation::none},
+                                        .activation = activates ? activation() : Activation::none,
+                                        .gated = activates && shape_.gated},
                                        block.expansion, sums, activates ? at_.inner : at_.expanded, active),
                 .contraction = onto_sums(block.contraction, shape_.inner, at_.inner)};
+    }
+
+    [[nodiscard]] Activation activation() const {
+        switch (shape_.activation) {
+            case DecoderActivation::gelu_tanh:
+                return Activation::gelu_tanh;
+            case DecoderActivation::gelu_erf:
+                return Activation::gelu_erf;
+            case DecoderActivation::silu:
+                break;
+        }
+        return Activation::silu;
     }
 
     void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {

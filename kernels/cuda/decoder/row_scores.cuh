@@ -196,9 +196,4 @@ __device__ std::uint32_t collect(const RowScores& scores, ChoiceMemory& memory, 
     return max(1ULL, __double2ull_rz(ceil(static_cast<double>(top_p) * static_cast<double>(all))));
 }
 
-/// The sum of weights that a draw has to exceed.
-[[nodiscard]] __device__ inline unsigned long long part_of(float uniform, unsigned long long all) {
-    return __double2ull_rz(static_cast<double>(uniform) * static_cast<double>(all));
-}
-
 }  // namespace sluice::decoder

@@ -98,8 +98,9 @@ void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStre
 /// Widest rows for norms in bf16 and fp16. In tf32 and tf32x3 wider ones are possible, and slower.
 inline constexpr std::uint32_t most_norm_width = 4096;
 
-/// to[r] = activation(from[r]), or if gated activation(the first half of from[r]) * the second half, for the first
-/// `*rows` rows. Results have the format of Norm's.
+/// to[r] = activation(from[r]), or if gated activation(the gates in from[r]) * the other values, for the first `*rows`
+/// rows. Gates are the first half, in bf16 and fp16 in the order of GemmShape::gated. Results have the format of
+/// Norm's.
 struct InnerActivation {
     const void* from;  ///< (rows, from_stride): `inner` values, or twice as many
     void* to;          ///< (rows, to_stride)

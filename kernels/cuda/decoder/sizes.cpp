@@ -76,6 +76,18 @@ Strides strides_of(const DecoderShape& shape, Precision precision) {
             .vocabulary = rounded_up(shape.vocabulary, padded ? ordered::product_columns : tensor_multiple)};
 }
 
+std::uint64_t kept_score_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
+    switch (kept_scores(precision, sampling)) {
+        case KeptScores::bests:
+            return most_best_tiles(shape.vocabulary) * sizeof(TileBest);
+        case KeptScores::sums:
+            return score_sums_of(shape.vocabulary) * sizeof(ScoreSum);
+        case KeptScores::all:
+            break;
+    }
+    return strides_of(shape, precision).vocabulary * std::uint64_t{sizeof(float)};
+}
+
 std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
                        Precision precision) {
     const Strides strides = strides_of(shape, precision);
@@ -85,12 +97,9 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     const std::uint64_t row_bytes =
         value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + strides.expanded + strides.inner) +
         (narrow ? row_sums_bytes(shape, precision) : normed) + sizeof(Row);
-    const bool bests_only = leaves_bests_only(precision, sampling);
-    const std::uint64_t scores = bests_only ? most_best_tiles(shape.vocabulary) * sizeof(TileBest)
-                                            : strides.vocabulary * std::uint64_t{sizeof(float)};
     const std::uint64_t slot_bytes = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
-                                     (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width + scores +
-                                     (narrow ? normed : 0);
+                                     (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width +
+                                     kept_score_bytes(shape, sampling, precision) + (narrow ? normed : 0);
     const std::uint64_t no_bias = narrow ? 0 : strides.vocabulary * std::uint64_t{sizeof(float)};
     return no_bias + sizes.rows * row_bytes + sizes.rows / tile_queries * sizeof(Tile) +
            rounded_up(sizes.slots, row_multiple) * slot_bytes +

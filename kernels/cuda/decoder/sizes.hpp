@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/device/gpu_code.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/precision.hpp"
 #include "kernels/decoder.hpp"
@@ -23,17 +24,27 @@ struct Strides {
     std::uint32_t vocabulary;
 };
 
-/// Whether the expansion's product computes the contraction's input.
+/// Whether the expansion's product computes the contraction's input, by whatever instructions.
 [[nodiscard]] constexpr bool activates_in_product(const DecoderShape& shape) {
     return !shape.gated && shape.activation == DecoderActivation::gelu_tanh;
 }
 
+/// The same by these instructions.
+[[nodiscard]] constexpr bool activates_in_product(const DecoderShape& shape, Precision precision,
+                                                  MatrixInstructions instructions) {
+    return activates_in_product(shape) || (is_narrow(precision) && instructions == MatrixInstructions::wgmma);
+}
+
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
 
-/// Whether the head's product keeps only what decides each row's next token.
-[[nodiscard]] constexpr bool leaves_bests_only(Precision precision, const TokenSampling& sampling) {
-    return precision != Precision::fp32 && needs_bests_only(sampling);
+/// What the head's product keeps of a row's scores.
+[[nodiscard]] constexpr KeptScores kept_scores(Precision precision, const TokenSampling& sampling) {
+    return precision == Precision::fp32 ? KeptScores::all : kept_scores(sampling);
 }
+
+/// Bytes of that.
+[[nodiscard]] std::uint64_t kept_score_bytes(const DecoderShape& shape, const TokenSampling& sampling,
+                                             Precision precision);
 
 struct Sizes {
     std::uint32_t slots;       ///< Texts at a time.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "kernels/rotary.hpp"
 
@@ -111,6 +112,19 @@ std::vector<float> normalising(const DecoderLinear& linear, std::span<const floa
     return values;
 }
 
+/// The rows of an expansion, whose first half are gates, in the order of GemmShape::gated; `row` values each.
+std::vector<float> with_gates_beside(const std::vector<float>& rows, std::size_t row) {
+    const std::size_t half = rows.size() / row / 2;
+    std::vector<float> result(rows.size());
+    for (std::size_t n = 0; n < 2 * half; ++n) {
+        const std::size_t of_half = n % half;
+        const std::size_t to =
+            of_half / gate_columns * 2 * gate_columns + of_half % gate_columns + (n < half ? 0 : gate_columns);
+        std::copy_n(&rows[n * row], row, &result[to * row]);
+    }
+    return result;
+}
+
 /// The bias plus beta times the weights; either may be absent.
 std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& linear, std::uint32_t outputs) {
     std::vector<double> values(linear.bias.begin(), linear.bias.end());
@@ -157,7 +171,7 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
                       of_floats(packed, of.bias, outputs.stride)};
     };
     const auto linear_of_normed = [&](const DecoderLinear& of, const DecoderNorm& before, const Size& inputs,
-                                      const Size& outputs) {
+                                      const Size& outputs, bool gated) {
         if (!folds) {
             return linear(of, inputs, outputs);
         }
@@ -166,22 +180,29 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
         expects(before.gamma.size() == inputs.values && (before.beta.empty() || before.beta.size() == inputs.values),
                 "decoder: a normalisation of another size");
         const bool is_rms = shape.normalisation == DecoderNormalisation::rms;
-        return Linear{.weights = {packed, of.weights.size() * number_bytes(precision),
-                                  [=] { return encode(precision, normalising(of, before.gamma, is_rms)); }},
-                      .bias = {packed, outputs.values * sizeof(float),
-                               [=] { return encode(Precision::fp32, bias_with(before.beta, of, outputs.values)); }}};
+        const auto in_order = [gated](std::vector<float> rows, std::size_t row) {
+            return gated ? with_gates_beside(rows, row) : rows;
+        };
+        return Linear{
+            .weights = {packed, of.weights.size() * number_bytes(precision),
+                        [=] {
+                            return encode(precision, in_order(normalising(of, before.gamma, is_rms), inputs.values));
+                        }},
+            .bias = {packed, outputs.values * sizeof(float),
+                     [=] { return encode(Precision::fp32, in_order(bias_with(before.beta, of, outputs.values), 1)); }}};
     };
     const Size width{shape.width, strides.width};
     const Size queries{shape.attention_width(), strides.queries};
     const Size expanded{shape.expanded_width(), std::max(strides.expanded, strides.inner)};
     const Size inner{shape.inner, strides.inner};
     for (const DecoderBlockWeights& block : weights.blocks) {
-        blocks_.push_back({.attention_norm = norm(block.attention_norm),
-                           .attention = linear_of_normed(block.attention, block.attention_norm, width, queries),
-                           .projection = linear(block.projection, {shape.query_width(), strides.mixed}, width),
-                           .inner_norm = norm(block.inner_norm),
-                           .expansion = linear_of_normed(block.expansion, block.inner_norm, width, expanded),
-                           .contraction = linear(block.contraction, inner, width)});
+        blocks_.push_back(
+            {.attention_norm = norm(block.attention_norm),
+             .attention = linear_of_normed(block.attention, block.attention_norm, width, queries, false),
+             .projection = linear(block.projection, {shape.query_width(), strides.mixed}, width),
+             .inner_norm = norm(block.inner_norm),
+             .expansion = linear_of_normed(block.expansion, block.inner_norm, width, expanded, shape.gated),
+             .contraction = linear(block.contraction, inner, width)});
     }
 }
 

@@ -42,6 +42,17 @@ __device__ __forceinline__ float gelu_tanh_about(float x) {
     return fmaf(half, ptx::tanh_about(x * fmaf(root * 0.044715F, x * x, root)), half);
 }
 
+__device__ __forceinline__ float silu(float x) {
+    constexpr float log2e = 1.4426950409F;
+    return x * ptx::reciprocal_about(1.0F + ptx::exp2_about(x * -log2e));
+}
+
+/// silu() for values that become bf16 or fp16; see gelu_tanh_about().
+__device__ __forceinline__ float silu_about(float x) {
+    const float half = 0.5F * x;
+    return fmaf(half, ptx::tanh_about(half), half);
+}
+
 /// `Rounded`: the type that the values become.
 template <class Rounded, std::uint32_t count>
 __device__ __forceinline__ void activate(float (&values)[count], Activation activation) {
@@ -64,6 +75,12 @@ __device__ __forceinline__ void activate(float (&values)[count], Activation acti
 #pragma unroll
             for (float& value : values) {
                 value = gelu_erf(value);
+            }
+            break;
+        case Activation::silu:
+#pragma unroll
+            for (float& value : values) {
+                value = std::is_same_v<Rounded, float> ? silu(value) : silu_about(value);
             }
             break;
     }

@@ -9,6 +9,7 @@
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/ptx_cluster.cuh"
 #include "kernels/cuda/ptx_sm90a.cuh"
+#include "kernels/cuda/transpose.cuh"
 #include "kernels/cuda/values.cuh"
 
 /// Epilogue of Gemm's kernel.
@@ -63,6 +64,7 @@ public:
           layout_(layout),
           out_(&target.out),
           residual_(&target.residual),
+          gated_out_(target.gated_out),
           warp_(consumer * warps_per_warpgroup + threadIdx.x % warpgroup_threads / 32),
           lane_(threadIdx.x % 32),
           first_row_((C::ping_pong ? 0 : consumer) * C::blocks * product_rows +
@@ -138,6 +140,10 @@ private:
             values[i] = sums[chunk * (box_columns / 2) + i];
         }
         scale_and_add(values, layout_.bias(set) + chunk * box_columns * 4);
+        if (arguments_.gated) {
+            store_gated(values, block, chunk);
+            return;
+        }
         activate<Type>(values, arguments_.activation);
         if (arguments_.residual) {
             add_residual(layout_.box(warp_, box), values);
@@ -151,6 +157,40 @@ private:
         }
         if (arguments_.out_sums != nullptr) {
             store_sums(values, block, chunk);  // behind the fence, which would wait for it
+        }
+    }
+
+    /// Stores what a box's gates make of the other values, straight from registers: each of four lanes gets eight
+    /// columns of a row, so that a row's 64 bytes are stored together.
+    __device__ __forceinline__ void store_gated(const float (&values)[box_columns / 2], std::uint32_t block,
+                                                std::uint32_t chunk) const {
+        constexpr std::uint32_t groups = box_columns / (2 * gate_columns);
+        static_assert(groups == 4);
+        float results[box_columns / 4];
+#pragma unroll
+        for (std::uint32_t i = 0; i < box_columns / 4; ++i) {
+            results[i] = values[i / 4 * 8 + i % 4];
+        }
+        activate<Type>(results, arguments_.activation);
+#pragma unroll
+        for (std::uint32_t i = 0; i < box_columns / 4; ++i) {
+            results[i] *= values[i / 4 * 8 + 4 + i % 4];
+        }
+        const std::uint32_t columns = arguments_.columns / 2;
+        const std::uint32_t column = static_cast<std::uint32_t>(column_of(chunk)) / 2 + lane_ % 4 * gate_columns;
+#pragma unroll
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            std::uint32_t words[groups];
+#pragma unroll
+            for (std::uint32_t group = 0; group < groups; ++group) {
+                words[group] = values::pack<Type>(results[4 * group + 2 * half], results[4 * group + 2 * half + 1]);
+            }
+            transpose_among_four(words);
+            const std::uint32_t row = lane_row(block, half);
+            if (row < arguments_.rows && column < columns) {
+                ptx::store_global_16(static_cast<Type*>(gated_out_) + std::size_t{row} * columns + column,
+                                     {words[0], words[1], words[2], words[3]});
+            }
         }
     }
 
@@ -274,6 +314,7 @@ private:
     Layout<C> layout_;
     const CUtensorMap* out_;
     const CUtensorMap* residual_;
+    void* gated_out_;
     std::uint32_t warp_;
     std::uint32_t lane_;
     std::uint32_t first_row_;

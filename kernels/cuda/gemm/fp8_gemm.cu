@@ -37,6 +37,7 @@ void check_product(const GemmShape& shape, const Fp8GemmMemory& memory) {
     constexpr std::size_t copied = 16;
     expects(shape.columns > 0 && shape.columns % 8 == 0 && shape.depth > 0 && shape.depth % 16 == 0,
             "product of e4m3: columns are a multiple of 8, depth is one of 16");
+    expects(!shape.gated, "product of e4m3: has no gates");
     expects(gemm::is_addressable(shape), "product of e4m3: too large");
     const void* const all[] = {memory.a,    memory.b,        memory.a_scales, memory.b_scales,
                                memory.bias, memory.residual, memory.out};

@@ -45,6 +45,9 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
             "product: sums of rows that are no multiple of 64 long, or beside scales");
     expects(memory.out_sums == nullptr || shape.columns % summed_values == 0,
             "product: sums of rows that are no multiple of 64 long");
+    expects(!shape.gated || (shape.columns % (2 * gate_columns) == 0 && memory.residual == nullptr &&
+                             memory.out_sums == nullptr && !unaligned_),
+            "product: gates of no whole groups, unaligned, or with a residual or sums of rows");
     if (!unaligned_) {
         instructions_ = options.instructions.value_or(instructions_of_current_gpu());
     }
@@ -54,7 +57,8 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
         work_ = gemm::make_wgmma_gemm(shape, precision, memory, options, tile_number_);
         return;
     }
-    expects(memory.norm.sums == nullptr && memory.out_sums == nullptr, "product: sums of rows by wgmma only");
+    expects(memory.norm.sums == nullptr && memory.out_sums == nullptr && !shape.gated,
+            "product: sums of rows and gates by wgmma only");
     tile_number_ = gemm::mma_tile_number(shape, options, unaligned_);
     tile_ = unaligned_ ? unaligned_tiles[tile_number_] : mma_tiles[tile_number_];
     if (shape.rows != 0) {

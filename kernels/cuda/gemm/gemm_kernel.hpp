@@ -34,6 +34,7 @@ struct StepOperands {
 struct BoxTarget {
     CUtensorMap out;
     CUtensorMap residual;  // `out` if there is none
+    void* gated_out = nullptr;
 };
 
 /// The kernels of one tile.

@@ -9,6 +9,7 @@ enum class Activation : std::uint8_t {
     relu,
     gelu_tanh,  ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): GPT-2's.
     gelu_erf,   ///< 0.5 x (1 + erf(x / sqrt(2))).
+    silu,       ///< x / (1 + e^-x).
 };
 
 /// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n], a linear layer of weights b.
@@ -17,7 +18,12 @@ struct GemmShape {
     std::uint32_t columns;  ///< n, above 0.
     std::uint32_t depth;    ///< k, above 0.
     Activation activation = Activation::none;
+    /// Of every 16 columns the first gate_columns are activated, and each is multiplied by the one gate_columns behind
+    /// it: out is (rows, columns / 2). By wgmma only, of a multiple of 16 columns, and without a residual.
+    bool gated = false;
 };
+
+inline constexpr std::uint32_t gate_columns = 8;
 
 inline constexpr std::uint32_t summed_values = 64;
 
@@ -42,7 +48,7 @@ struct GemmMemory {
     const void* b;         ///< (columns, depth)
     const float* bias;     ///< (columns); none if null.
     const void* residual;  ///< (rows, columns); none if null. May be `out`.
-    void* out;             ///< (rows, columns)
+    void* out;             ///< (rows, columns), or if gated (rows, columns / 2)
     /// In device memory, read when the work runs: how many rows, from the first on, are computed. The rest of `out` is
     /// unspecified. Null: all.
     const std::uint32_t* active = nullptr;

@@ -66,13 +66,13 @@ protected:
         return all;
     }
 
-    /// Runs one, with room for one item more, which must stay as it is.
-    static std::vector<float> run(const Case& c, const Kind& kind, std::span<const float> in,
+    /// Runs one on encoded items, with room for one more, which must stay as it is.
+    static std::vector<float> run(const Case& c, const Kind& kind, std::span<const std::byte> in,
                                   std::span<const float> weights, std::span<const float> bias,
                                   ConvGemmOptions options = {}) {
         const Precision precision = kind.precision;
         const std::size_t item_values = std::size_t{c.shape.positions() / c.shape.pool} * c.shape.outputs;
-        const DeviceMemory in_memory(std::span<const std::byte>(encode(precision, in, c.shape.channels)));
+        const DeviceMemory in_memory(in);
         const DeviceMemory weight_memory(std::span<const std::byte>(pack_conv_weights(c.shape, precision, weights)));
         const DeviceMemory bias_memory(std::as_bytes(bias));
         const DeviceMemory out((c.items + 1) * item_values * element_bytes(precision));
@@ -101,7 +101,7 @@ protected:
             rounded(kind.precision, random_values(std::size_t{s.outputs} * s.channels * s.taps, 0.05F, 2));
         const auto bias = random_values(s.outputs, 1.0F, 3);
 
-        const std::vector<float> got = run(c, kind, in, weights, bias);
+        const std::vector<float> got = run(c, kind, encode(kind.precision, in, s.channels), weights, bias);
 
         EXPECT_LT(relative_error(got, plain(s, c.items, in, weights, bias)), tolerance(kind.precision));
     }
@@ -196,7 +196,8 @@ TEST_F(Convolution, GivesAnItemTheSameBitsWhereverItLies) {
     for (const Kind& kind : kinds()) {
         SCOPED_TRACE(kind);
         for (const std::uint32_t lead : {0U, 3U}) {
-            const std::vector<float> got = run(many, kind, in, weights, bias, {.lead_steps = lead});
+            const std::vector<float> got =
+                run(many, kind, encode(kind.precision, in, many.shape.channels), weights, bias, {.lead_steps = lead});
 
             const std::size_t item_values = got.size() / many.items;
             for (std::size_t i = 0; i < got.size(); ++i) {
@@ -216,8 +217,9 @@ TEST_F(Convolution, LeavesNoNumberOfWhatIsNone) {
         const auto bias = random_values(s.outputs, 1.0F, 3);
         for (const Kind& kind : kinds()) {
             SCOPED_TRACE(testing::Message() << "pool " << s.pool << ' ' << kind);
-            auto in = rounded(kind.precision, random_values(std::size_t{c.items} * s.length * s.channels, 1.0F, 1));
-            in[(item_of_nan * s.length + position_of_nan) * s.channels + 5] = NAN;
+            const auto in =
+                encode_with_nan(kind.precision, random_values(std::size_t{c.items} * s.length * s.channels, 1.0F, 1),
+                                s.channels, (item_of_nan * s.length + position_of_nan) * s.channels + 5);
             const auto weights =
                 rounded(kind.precision, random_values(std::size_t{s.outputs} * s.channels * s.taps, 0.05F, 2));
 

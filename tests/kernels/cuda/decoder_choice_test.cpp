@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -174,6 +175,53 @@ public:
         read();
     }
 
+    /// By a product whose results are the scores, rounded to what its operands keep of them. `spoil` may change its
+    /// sums.
+    void draw_by_sums(
+        Precision precision, MatrixInstructions way,
+        const std::function<void(std::vector<decoder::ScoreSum>&)>& spoil = [](auto&) {}) {
+        const auto entries = static_cast<std::uint32_t>(texts_.size());
+        const std::uint32_t depth = (entries + 7) / 8 * 8;
+        std::vector<float> identity(std::size_t{entries} * depth);
+        std::vector<float> across(std::size_t{vocabulary_} * depth);
+        for (std::uint32_t i = 0; i < entries; ++i) {
+            identity[std::size_t{i} * depth + i] = 1;
+            for (std::uint32_t token = 0; token < vocabulary_; ++token) {
+                across[std::size_t{token} * depth + i] = scores_[std::size_t{i} * stride_ + token];
+            }
+        }
+        const DeviceMemory rows = operand(precision, identity, depth);
+        const DeviceMemory weights = operand(precision, across, depth);
+        across = test::floats_for_product(precision, weights, depth);
+        for (std::uint32_t i = 0; i < entries; ++i) {
+            for (std::uint32_t token = 0; token < vocabulary_; ++token) {
+                scores_[std::size_t{i} * stride_ + token] = across[std::size_t{token} * depth + i];
+            }
+        }
+        DeviceMemory on_device(std::size_t{entries} * decoder::score_sums_of(vocabulary_) * sizeof(decoder::ScoreSum));
+        const DeviceMemory count(std::as_bytes(std::span(&entries, 1)));
+        decoder::FloatProduct(
+            {.rows = entries, .columns = vocabulary_, .depth = depth, .temperature = sampling_.temperature}, precision,
+            {.a = rows.as(),
+             .b = weights.as(),
+             .bias = nullptr,
+             .residual = nullptr,
+             .out = nullptr,
+             .stride = 0,
+             .score_sums = on_device.as<decoder::ScoreSum>(),
+             .active = count.as<std::uint32_t>()},
+            way)
+            .enqueue(nullptr);
+        std::vector<decoder::ScoreSum> sums(std::size_t{entries} * decoder::score_sums_of(vocabulary_));
+        std::memcpy(sums.data(), on_device.content().data(), sums.size() * sizeof sums[0]);
+        spoil(sums);
+        on_device.set(bytes_in(sums));
+        decoder::enqueue_draw(pass_.memory(), decoder::rule_of(sampling_), precision, on_device.as<decoder::ScoreSum>(),
+                              {.rows = rows.as(), .weights = weights.as(), .vocabulary = vocabulary_, .depth = depth},
+                              nullptr);
+        read();
+    }
+
     [[nodiscard]] std::span<const float> row(std::uint32_t i) const {
         return std::span(scores_).subspan(std::size_t{i} * stride_, vocabulary_);
     }
@@ -232,6 +280,12 @@ public:
     }
 
 private:
+    static DeviceMemory operand(Precision precision, std::span<const float> values, std::uint32_t depth) {
+        return DeviceMemory(std::span<const std::byte>(precision == Precision::tf32x3
+                                                           ? encode_half_parts(values, depth, "scores")
+                                                           : encode(precision, values, depth)));
+    }
+
     /// Exponentials are those of fp32.
     static void expect_near(float got, float expected) {
         if (std::isinf(expected)) {
@@ -303,6 +357,44 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoreIsFoundAmongTiles) {
         choices.expect_hosts_tokens();
         choices.expect_plain_doubts();
     }
+}
+
+TEST_F(DecoderPiecesOnGpu, TokensAreDrawnBySumsOfScores) {
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
+        for (const MatrixInstructions way : ways()) {
+            if (precision == Precision::tf32x3 && way == MatrixInstructions::mma) {
+                continue;  // which it does not have
+            }
+            for (const float temperature : {0.3F, 1.0F, 20.0F}) {
+                const TokenSampling rule{.max_prompt = 2, .max_new = 2, .temperature = temperature, .seed = 9};
+                for (const std::uint32_t vocabulary : {1U, 11U, 64U, 65U, 255U, 3001U, 50'257U}) {
+                    SCOPED_TRACE(testing::Message() << name_of(way) << ", precision " << static_cast<int>(precision)
+                                                    << ", temperature " << temperature);
+                    Choices choices(rule, 40, vocabulary);
+
+                    choices.draw_by_sums(precision, way);
+
+                    choices.expect_hosts_tokens();
+                    if (temperature >= 1) {  // else tokens behind the drawn one may weigh nothing, and count as none
+                        choices.expect_plain_doubts();
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_F(DecoderPiecesOnGpu, ADrawByASumThatIsNoNumberIsDoubtful) {
+    Choices choices({.max_prompt = 2, .max_new = 2}, 3, 700);
+
+    choices.draw_by_sums(Precision::bf16, gpu().instructions(), [](std::vector<decoder::ScoreSum>& sums) {
+        sums[decoder::score_sums_of(700) + 10].sum = NAN;  // the last one of the second text
+    });
+
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(std::isnan(choices.doubt(i).doubt.distance), i == 1) << i;
+    }
+    EXPECT_EQ(choices.token(1), 0U);
 }
 
 /// A NaN counts as minus infinity, drawn or not; where the largest score is infinite, the first that has it is taken.

@@ -160,6 +160,104 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoresTellOfNonfiniteOnes) {
     }
 }
 
+/// Of 64 columns each, in every row that counts and no other one.
+TEST_F(DecoderPiecesOnGpu, SumsOfScoresAreThoseOfPlainLoops) {
+    constexpr std::uint32_t rows = 300;
+    constexpr std::uint32_t active = 261;
+    constexpr std::uint32_t depth = 72;
+    constexpr float temperature = 0.7F;
+    const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32}) {
+        for (const std::uint32_t columns : {8U, 64U, 65U, 257U, 600U}) {
+            std::vector<float> a = rounded(precision, random_values(std::size_t{rows} * depth, 1, depth));
+            std::copy_n(a.begin(), depth, a.begin() + std::ptrdiff_t{200} * depth);  // two rows alike
+            const auto b = rounded(precision, random_values(std::size_t{columns} * depth, 0.3F, columns));
+            const DeviceMemory on_device[] = {DeviceMemory(std::span<const std::byte>(encode(precision, a))),
+                                              DeviceMemory(std::span<const std::byte>(encode(precision, b)))};
+            const std::uint32_t of_row = decoder::score_sums_of(columns);
+            for (const MatrixInstructions way : ways()) {
+                SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << name_of(way) << ", " << columns);
+                const DeviceMemory sums(rows * of_row * sizeof(decoder::ScoreSum));
+
+                decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth, .temperature = temperature},
+                                      precision,
+                                      {.a = on_device[0].as(),
+                                       .b = on_device[1].as(),
+                                       .bias = nullptr,
+                                       .residual = nullptr,
+                                       .out = nullptr,
+                                       .stride = 0,
+                                       .score_sums = sums.as<decoder::ScoreSum>(),
+                                       .active = count.as<std::uint32_t>()},
+                                      way)
+                    .enqueue(nullptr);
+
+                check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+                std::vector<decoder::ScoreSum> got(rows * of_row);
+                std::memcpy(got.data(), sums.content().data(), got.size() * sizeof got[0]);
+                for (std::uint32_t m = 0; m < active; ++m) {
+                    for (std::uint32_t t = 0; t < of_row; ++t) {
+                        double sum = 0;  // of e^(score / temperature)
+                        double largest = -std::numeric_limits<double>::infinity();
+                        for (std::uint32_t n = t * 64; n < std::min(t * 64 + 64, columns); ++n) {
+                            double score = 0;
+                            for (std::uint32_t k = 0; k < depth; ++k) {
+                                score += static_cast<double>(a[m * depth + k]) * static_cast<double>(b[n * depth + k]);
+                            }
+                            sum += std::exp(score / static_cast<double>(temperature));
+                            largest = std::max(largest, score);
+                        }
+                        const decoder::ScoreSum& one = got[m * of_row + t];
+                        ASSERT_NEAR(one.largest, largest, 1e-4) << m << ", " << t;
+                        ASSERT_NEAR(std::log(one.sum) + one.largest / temperature, std::log(sum), 2e-4)
+                            << m << ", " << t;
+                    }
+                }
+                EXPECT_EQ(std::memcmp(&got[0], &got[std::size_t{200} * of_row], of_row * sizeof got[0]), 0);
+                EXPECT_TRUE(std::isnan(got[std::size_t{active} * of_row].sum));  // memory is filled with NaN
+            }
+        }
+    }
+}
+
+TEST_F(DecoderPiecesOnGpu, SumsOfScoresTellOfNonfiniteOnes) {
+    constexpr std::uint32_t rows = 200;
+    constexpr std::uint32_t columns = 600;
+    constexpr std::uint32_t depth = 8;
+    constexpr float huge = 3e38F;  // its square is infinite
+    const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
+    for (const MatrixInstructions way : ways()) {
+        for (const std::uint32_t place : {0U, 63U, 64U, 255U, 530U, 599U}) {
+            std::vector<float> a(std::size_t{rows} * depth);
+            std::vector<float> b(std::size_t{columns} * depth);
+            a[131 * depth + 1] = huge;
+            b[place * depth + 1] = huge;
+            const DeviceMemory of_a(bytes_in(a));
+            const DeviceMemory of_b(bytes_in(b));
+            const std::uint32_t of_row = decoder::score_sums_of(columns);
+            const DeviceMemory sums(rows * of_row * sizeof(decoder::ScoreSum));
+
+            decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth}, Precision::tf32,
+                                  {.a = of_a.as(),
+                                   .b = of_b.as(),
+                                   .bias = nullptr,
+                                   .residual = nullptr,
+                                   .out = nullptr,
+                                   .stride = 0,
+                                   .score_sums = sums.as<decoder::ScoreSum>(),
+                                   .active = count.as<std::uint32_t>()},
+                                  way)
+                .enqueue(nullptr);
+
+            std::vector<decoder::ScoreSum> got(rows * of_row);
+            std::memcpy(got.data(), sums.content().data(), got.size() * sizeof got[0]);
+            for (std::uint32_t i = 0; i < got.size(); ++i) {
+                ASSERT_EQ(std::isnan(got[i].sum), i == 131 * of_row + place / 64) << i << ", place " << place;
+            }
+        }
+    }
+}
+
 /// So many that consumers in ping-pong have several each; steps fewer and more than their stages.
 TEST_F(DecoderPiecesOnGpu, ProductsOfManyTilesAreThoseOfFew) {
     constexpr std::uint32_t rows = 300;

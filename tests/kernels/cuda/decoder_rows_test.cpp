@@ -131,8 +131,10 @@ TEST_F(DecoderPiecesOnGpu, InnerValuesAreActivatedAndGated) {
                     std::vector<double> expected;
                     for (std::uint32_t row = 0; row < active[0]; ++row) {
                         for (std::uint32_t i = 0; i < inner; ++i) {
-                            float value = x[row * from_stride + i];
-                            const float other = gated ? x[row * from_stride + inner + i] : 1;
+                            const bool beside = gated && is_narrow(precision);  // each gate
+                            const std::uint32_t at = beside ? i / 8 * 16 + i % 8 : i;
+                            float value = x[row * from_stride + at];
+                            const float other = gated ? x[row * from_stride + at + (beside ? 8 : inner)] : 1;
                             expected.push_back(activation.plain(static_cast<double>(value)) *
                                                static_cast<double>(other));
                             activation.on_host(1, &value);

@@ -46,6 +46,8 @@ inline double plain_activation(double x, Activation activation) {
             return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
         case Activation::gelu_erf:
             return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+        case Activation::silu:
+            return x / (1 + std::exp(-x));
         case Activation::none:
             break;
     }

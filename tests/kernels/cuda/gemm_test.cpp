@@ -23,7 +23,8 @@ std::size_t tiles_of(MatrixInstructions way) {
 std::vector<std::byte> multiply_on_gpu(const GemmShape& shape, Precision precision, const GemmOperands& operands,
                                        GemmExtras extras, const GemmOptions& options, std::uint32_t first_row = 0) {
     constexpr std::size_t guard = 4096;
-    const std::size_t bytes = std::size_t{shape.rows} * shape.columns * element_bytes(precision);
+    const std::size_t columns = shape.gated ? shape.columns / 2 : shape.columns;
+    const std::size_t bytes = shape.rows * columns * element_bytes(precision);
     const DeviceMemory out(bytes + guard);
     const auto* const a = operands.on_device[0].as<std::byte>();
     const Gemm product(
@@ -143,6 +144,44 @@ TEST_F(GemmOnGpu, MultipliesManyTilesAsFew) {
             }
         }
     }
+}
+
+TEST_F(GemmOnGpu, MultipliesValuesByTheirGatesInEveryTile) {
+    if (gpu().instructions() != MatrixInstructions::wgmma) {
+        GTEST_SKIP() << "a GPU without wgmma";
+    }
+    const GemmShape shapes[] = {{1, 16, 8, Activation::silu, true},
+                                {33, 80, 64, Activation::gelu_erf, true},
+                                {129, 528, 200, Activation::silu, true},
+                                {300, 272, 72, Activation::gelu_tanh, true}};
+    std::uint32_t seed = 1;
+    for (const GemmShape& shape : shapes) {
+        for (const Precision precision : of_two_bytes) {
+            const GemmOperands operands(precision, shape.rows, shape.columns, shape.depth, seed += 10);
+            for (const GemmExtras extras : {GemmExtras::none, GemmExtras::bias_and_scales}) {
+                const auto sums = plain_product({shape.rows, shape.columns, shape.depth}, operands, extras);
+                std::vector<double> expected(sums.size() / 2);
+                for (std::size_t i = 0; i < expected.size(); ++i) {
+                    const std::size_t gate = i / gate_columns * 2 * gate_columns + i % gate_columns;
+                    expected[i] = plain_activation(sums[gate], shape.activation) * sums[gate + gate_columns];
+                }
+                for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+                    const auto got =
+                        decode(precision, multiply_on_gpu(shape, precision, operands, extras,
+                                                          {.tile = tile, .instructions = MatrixInstructions::wgmma}));
+
+                    EXPECT_LT(relative_error(got, expected), tolerance(precision))
+                        << shape.rows << " x " << shape.columns << " x " << shape.depth << ", tile " << tile;
+                }
+            }
+        }
+    }
+    const GemmOperands operands(Precision::bf16, 8, 24, 8, 1);
+    EXPECT_THROW(multiply_on_gpu({8, 24, 8, Activation::silu, true}, Precision::bf16, operands, GemmExtras::none, {}),
+                 ContractViolation);
+    EXPECT_THROW(multiply_on_gpu({8, 16, 8, Activation::silu, true}, Precision::bf16, operands, GemmExtras::none,
+                                 {.instructions = MatrixInstructions::mma}),
+                 ContractViolation);
 }
 
 TEST_F(GemmOnGpu, LeavesNoNumberOfARowWithOneThatIsNone) {

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <memory>
@@ -70,6 +71,19 @@ inline std::vector<float> random_values(std::size_t count, float deviation, std:
 /// As they are after a way to the device and back.
 inline std::vector<float> rounded(Precision precision, std::span<const float> values) {
     return decode(precision, encode(precision, values));
+}
+
+/// encode() with a NaN in place of the value at `at`; by itself it refuses one in fp16.
+inline std::vector<std::byte> encode_with_nan(Precision precision, std::span<const float> values, std::size_t row,
+                                              std::size_t at) {
+    std::vector<std::byte> bytes = encode(precision, values, row);
+    const std::size_t size = number_bytes(precision);
+    const std::size_t number = at / row * row * parts_of(precision) + at % row;
+    const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(number * size);
+    std::fill_n(first, size - 1, std::byte{0xFF});
+    first[static_cast<std::ptrdiff_t>(size - 1)] =
+        std::byte{0x7F};  // little endian: the exponent and all of the mantissa
+    return bytes;
 }
 
 /// The values in device memory.

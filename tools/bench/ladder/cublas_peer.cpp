@@ -30,6 +30,7 @@ cublasLtEpilogue_t epilogue_of(const PeerShape& shape) {
         case Activation::gelu_tanh:
         case Activation::gelu_erf:
             return shape.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+        case Activation::silu:  // it has none
         case Activation::none:
             break;
     }

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/choose.hpp"
+#include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/ptx.cuh"
+
+namespace sluice::decoder {
+
+/// A thread's place in a tile: it has, in row `row`, two of every eight columns from `column` on, four threads all.
+struct RowPlace {
+    std::uint32_t row;
+    std::uint32_t column;  ///< The first of the tile.
+    std::uint32_t lane;
+
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t column_of(std::uint32_t eight, std::uint32_t two) const {
+        return column + 8 * eight + lane % 4 * 2 + two;
+    }
+    /// Whether the thread stores what the four have joined.
+    [[nodiscard]] __device__ __forceinline__ bool stores(std::uint32_t rows) const {
+        return lane % 4 == 0 && row < rows;
+    }
+};
+
+/// A thread's share of score_sum_tokens scores of a row: two of every eight, of which four lanes have all.
+using LaneScores = float[score_sum_tokens / 4];
+
+[[nodiscard]] __device__ __forceinline__ float largest_of_four(float value) {
+#pragma unroll
+    for (std::uint32_t apart = 1; apart <= 2; apart *= 2) {
+        value = fmaxf(value, __shfl_xor_sync(every_lane, value, apart));
+    }
+    return value;
+}
+
+/// The ScoreSum of four lanes' scores. Called by all lanes of a warp; `per_temperature`: log2(e) / temperature.
+[[nodiscard]] __device__ __forceinline__ ScoreSum score_sum(const LaneScores& scores, float per_temperature) {
+    float largest = -INFINITY;
+    float finite = 0;  // or NaN
+#pragma unroll
+    for (const float score : scores) {
+        largest = fmaxf(largest, score);
+        finite = fmaf(score, 0, finite);
+    }
+    largest = largest_of_four(largest);
+    float sum = finite;
+#pragma unroll
+    for (const float score : scores) {
+        sum += ptx::exp2_about((score - largest) * per_temperature);
+    }
+#pragma unroll
+    for (std::uint32_t apart = 1; apart <= 2; apart *= 2) {
+        sum += __shfl_xor_sync(every_lane, sum, apart);
+    }
+    return {largest, sum};
+}
+
+/// Stores the ScoreSum of the columns from place.column on. Called by all lanes of a warp.
+__device__ __forceinline__ void store_score_sum(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+                                                LaneScores& scores, const RowPlace& place) {
+    if (place.column + score_sum_tokens > arguments.columns) {
+#pragma unroll
+        for (std::uint32_t v = 0; v < score_sum_tokens / 4; ++v) {
+            if (place.column_of(v / 2, v % 2) >= arguments.columns) {
+                scores[v] = weightless;
+            }
+        }
+    }
+    const ScoreSum sum = score_sum(scores, floats.per_temperature);
+    if (place.stores(*arguments.active) && place.column < arguments.columns) {
+        floats.score_sums[std::size_t{place.row} * floats.results + place.column / score_sum_tokens] = sum;
+    }
+}
+
+}  // namespace sluice::decoder
