@@ -16,7 +16,7 @@ namespace sluice {
 /// `path` as an absolute path. Throws Error (no_input) if the working folder is gone or has no name.
 [[nodiscard]] std::filesystem::path absolute_path(const std::filesystem::path& path);
 
-/// Size in bytes. Throws Error (no_input).
+/// In bytes. Throws Error (no_input).
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
 
 /// "a folder", "a pipe", "a device" or "a socket". `status` is not that of a regular file.
