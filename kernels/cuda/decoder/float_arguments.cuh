@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
@@ -37,7 +39,7 @@ template <class Kernels>
             .score_sums = memory.score_sums,
             .results = memory.bests != nullptr ? (shape.columns + tile_columns - 1) / tile_columns
                                                : score_sums_of(shape.columns),
-            .per_temperature = log2_e / shape.temperature,
+            .per_temperature = std::min(log2_e / shape.temperature, std::numeric_limits<float>::max()),
             .rounds_to_tf32 = shape.rounds_to_tf32,
             .in_half_parts = shape.in_half_parts};
 }

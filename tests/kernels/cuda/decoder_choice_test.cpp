@@ -365,7 +365,7 @@ TEST_F(DecoderPiecesOnGpu, TokensAreDrawnBySumsOfScores) {
             if (precision == Precision::tf32x3 && way == MatrixInstructions::mma) {
                 continue;  // which it does not have
             }
-            for (const float temperature : {0.3F, 1.0F, 20.0F}) {
+            for (const float temperature : {1e-40F, 0.3F, 1.0F, 20.0F}) {
                 const TokenSampling rule{.max_prompt = 2, .max_new = 2, .temperature = temperature, .seed = 9};
                 for (const std::uint32_t vocabulary : {1U, 11U, 64U, 65U, 255U, 3001U, 50'257U}) {
                     SCOPED_TRACE(testing::Message() << name_of(way) << ", precision " << static_cast<int>(precision)

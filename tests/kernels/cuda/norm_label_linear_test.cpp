@@ -175,6 +175,26 @@ TEST_F(Linear, GivesAnItemTheSameBitsInAnyCompanyWhereThatIsAsked) {
     }
 }
 
+/// Hidden units are any multiple of 8 up to 8,192.
+TEST_F(Linear, HasABatchInvariantProductForEverySizeOfTheClassifier) {
+    const DeviceMemory anywhere(256);  // nothing runs
+    for (const Precision precision : {Precision::tf32, Precision::fp32}) {
+        for (const std::uint32_t hidden : {8U, 16U, 64U, 136U, 264U, 1000U, 1024U, 1544U, 2048U, 3072U, 4096U, 8192U}) {
+            for (const std::uint32_t inputs : {8704U, hidden}) {
+                for (const std::uint32_t items : {1U, 7U, 226U, 4096U, 12'096U}) {
+                    const LinearGemmShape shape{
+                        .inputs = inputs, .outputs = hidden, .relu = true, .batch_invariant = true};
+                    EXPECT_NO_THROW(
+                        LinearGemm(shape, precision, items,
+                                   {anywhere.as(), anywhere.as(), anywhere.as(), anywhere.as(), nullptr, 0}))
+                        << inputs << " to " << hidden << ", " << items << " items, precision "
+                        << static_cast<int>(precision);
+                }
+            }
+        }
+    }
+}
+
 struct Record {
     std::int32_t label;
     float scores[5];
