@@ -1,7 +1,5 @@
 #include "comm/mpi_worker.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -124,7 +122,7 @@ bool MpiWorker::hear_root() {
     note_message_of_root();
     if (from_root_.kind == ControlMessage::Kind::end) {
         if (from_root_.count != static_cast<std::uint32_t>(ExitCode::ok)) {
-            throw RootHasEnded(static_cast<ExitCode>(from_root_.count), {});
+            throw RootHasEnded(static_cast<ExitCode>(from_root_.count));
         }
         is_done_ = true;
     } else {
@@ -154,13 +152,7 @@ void MpiWorker::look_for_root() {
     silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_silence_step);
     last_look_ = now;
     if (silence_ > options_.longest_silence) {
-        throw RootHasEnded(ExitCode::internal,
-                           {.id = "E-RUN-001",
-                            .where = "rank 0 on " + escaped(options_.root_host),
-                            .what = fmt::format("died, or cannot be reached: no heartbeat for {:.1f} s after a stop "
-                                                "was asked for",
-                                                Seconds(silence_).count()),
-                            .hint = "check its node; the same command resumes from what is committed"});
+        throw RootIsSilent(silence_);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "comm/job_end.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
 #include "core/machine/cgroup.hpp"
@@ -93,8 +94,9 @@ JobServer::~JobServer() {
 RankTrace JobServer::run() {
     DriverTeam team(*rank_.app, rank_.endpoints, driver_options(context_, job_.plan, rank_));
     warn_once(context_, team.finding());
-    const HangDetection hang_detection(context_, hang_watch_options(),
-                                       [&, this](const ErrorText& reason) { end_abruptly(team, reason); });
+    const HangDetection hang_detection(
+        context_, hang_watch_options(),
+        [&, this](ExitCode code, const ErrorText& reason) { end_abruptly(team, code, reason); });
     try {
         bind_comm_thread(context_, rank_.share);
         context_.stop.enter(RunPhase::serving);
@@ -110,20 +112,15 @@ RankTrace JobServer::run() {
                                      .drain_timeout = job_.job.fault.drain_timeout,
                                      .on_drain = [&, this](const StopCause& cause) { drain(cause, team); }});
         context_.stop.enter(RunPhase::finishing);
-        if (served.lost_rank != 0) {
-            end_after_loss(served);
-        }
         PhaseTimer publishing(context_.phases, Phase::publish);
-        finish(served, server_->end() == grid_.chunks());
+        finish(served);
         publishing.stop();
         if (remote_) {
             remote_->end_ranks(ExitCode::ok);
         }
     } catch (...) {
         progress_.reset();
-        const Failure failure = describe_at_root(std::current_exception(), context_);
-        note_device_failure(context_, std::current_exception(), failure);
-        end_all(root_, failure);
+        fail(root_, std::current_exception());
     }
     const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
@@ -135,10 +132,9 @@ RankTrace JobServer::run() {
 }
 
 /// Saves what can be saved before this process is ended, while some of its threads may hang.
-void JobServer::end_abruptly(const DriverTeam& team, const ErrorText& reason) {
+void JobServer::end_abruptly(const DriverTeam& team, ExitCode code, const ErrorText& reason) {
     results_->hurry();
     root_.monitor.explain(reason);
-    const ExitCode code = reason.id == "E-RUN-076" ? ExitCode::communication : ExitCode::internal;
     root_.monitor.end(code);
     publish_report(partial_report(team, reason), job_, options_,
                    {.code = code, .is_kept = context_.board.committed().chunks != 0});
@@ -184,33 +180,33 @@ void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
     }
 }
 
-void JobServer::finish(const Served& served, bool whole) {
-    if (!served.gave_up && whole) {
+void JobServer::finish(const Served& served) {
+    const std::optional<std::string> given_up =
+        served.lost_rank == 0 ? std::nullopt : cause_of_loss(job_.plan.dump_folder, 0);
+    const EndCause cause = cause_of_end(served, server_->end() == grid_.chunks(), given_up.has_value());
+    const Ending ending = decide_end({.cause = cause});
+    if (ending.saves == Ending::Saves::output) {
         send_heartbeats_while(root_, [this] { job_.output->publish(); });
         context_.board.set_committed({});
         warn_at_the_end(job_);
         return;
     }
     commit_what_came();
-    stopped_by_ = stopped_early(served, context_.board.committed());
-    if (served.gave_up) {  // other ranks are busy and do not receive messages
+    Failure end{
+        .code = ending.code,
+        .text = given_up ? given_up_by_others(context_, *given_up) : stopped_early(served, context_.board.committed())};
+    if (ending.notes_loss) {
+        std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
+        std::ranges::sort(chunks);
+        end.text = lost_while_draining(served, hosts_.at(static_cast<std::size_t>(served.lost_rank)), chunks);
+        context_.shutdown_hook.note_lost_rank(served.lost_rank, end.text.where + " " + end.text.what, chunks);
+    }
+    if (ending.way == Ending::Way::abort) {
         progress_.reset();
-        end_all(root_, *stopped_by_);
+        end_all(root_, std::move(end));
     }
     send_heartbeats_while(root_, [this] { job_.output->abandon_if_empty(); });
-}
-
-void JobServer::end_after_loss(const Served& served) {
-    commit_what_came();
-    progress_.reset();
-    if (const auto cause = cause_of_loss(job_.plan.dump_folder, 0)) {
-        end_all(root_, given_up_by_others(context_, *cause));
-    }
-    std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
-    std::ranges::sort(chunks);
-    const Failure lost = lost_while_draining(served, hosts_.at(static_cast<std::size_t>(served.lost_rank)), chunks);
-    context_.shutdown_hook.note_lost_rank(served.lost_rank, lost.text.where + " " + lost.text.what, chunks);
-    end_all(root_, lost);
+    stopped_by_ = std::move(end);
 }
 
 void JobServer::commit_what_came() {

@@ -58,10 +58,9 @@ private:
     void announce_size();
     [[nodiscard]] EncoderThreads count_encoders() const;
     void drain(const StopCause& cause, const DriverTeam& team);
-    void end_abruptly(const DriverTeam& team, const ErrorText& reason);
-    void finish(const Served& served, bool whole);
+    void end_abruptly(const DriverTeam& team, ExitCode code, const ErrorText& reason);
+    void finish(const Served& served);
     void commit_what_came();
-    [[noreturn]] void end_after_loss(const Served& served);
     [[nodiscard]] HangWatchOptions hang_watch_options() const;
     [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const;
     [[nodiscard]] RunReport partial_report(const DriverTeam& team, const ErrorText& reason) const;

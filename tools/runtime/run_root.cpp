@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "comm/job_end.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
 #include "scheduler/rank_report.hpp"
@@ -70,11 +71,13 @@ void prepare_for_all(const Root& root, const std::function<void()>& prepare) {
         prepare();
     } catch (...) {
         const Failure failure = describe(std::current_exception(), "");
-        context.shutdown_hook.note_end(failure.code, failure.text);
-        if (context.session != nullptr) {
+        const Ending ending =
+            decide_end({.cause = EndCause::unprepared, .code = failure.code, .is_alone = context.session == nullptr});
+        context.shutdown_hook.note_end(ending.code, failure.text);
+        if (ending.is_said) {
             explain_end(root, failure.text);
-            static_cast<void>(announce(context, {.code = static_cast<int>(failure.code)}));
         }
+        static_cast<void>(announce(context, {.code = static_cast<int>(ending.code)}));
         throw Error(failure.code, failure.text);
     }
 }
@@ -85,7 +88,7 @@ GpuStart start_gpus_of_all(const Root& root, const GpuWish& wish) {
         static_cast<void>(announce(root.context, {.wish = wish}));
         return start_gpus(root.context, wish);
     } catch (...) {
-        end_all(root, describe_at_root(std::current_exception(), root.context));
+        fail(root, std::current_exception());
     }
 }
 
@@ -207,7 +210,7 @@ int run_root(const RankContext& context, RunMonitor& monitor, const std::functio
         }
         meeting = meet_ranks(context);
     } catch (...) {
-        end_all(root, describe(std::current_exception(), context.who()));
+        fail(root, std::current_exception());
     }
     GpuStart gpus;
     PreparedJob job;
@@ -228,7 +231,7 @@ int run_root(const RankContext& context, RunMonitor& monitor, const std::functio
         root.output = job.output.get();
         return serve_job(root, meeting, job, std::move(gpus), options);
     } catch (...) {
-        end_all(root, describe_at_root(std::current_exception(), context));
+        fail(root, std::current_exception());
     }
 }
 
