@@ -120,11 +120,10 @@ Ending decide_end(const EndFacts& facts) {
                     .saves = facts.is_root && is_slurms ? Saves::status : Saves::nothing,
                     .way = Way::exit};
         }
-        case EndCause::death:  // rank 0 knows more about what the rank held
+        case EndCause::death:  // rank 0 knows best what the rank held
             return {.code = ExitCode::internal,
                     .is_said = true,
-                    .notes_loss = facts.is_root || !facts.root_lives,
-                    .is_marked = false,
+                    .notes_loss = facts.is_root || !facts.root_knows,
                     .waits_for_root = !facts.is_root,
                     .saves = facts.is_root ? Saves::results : Saves::nothing,
                     .way = Way::exit};
@@ -135,10 +134,7 @@ Ending decide_end(const EndFacts& facts) {
                     .saves = facts.is_root ? Saves::results : Saves::nothing,
                     .way = Way::exit};
         case EndCause::told_hang:
-            return {.code = ExitCode::communication,
-                    .is_marked = false,
-                    .waits_for_root = !facts.is_root,
-                    .way = Way::exit};
+            return {.code = ExitCode::communication, .waits_for_root = !facts.is_root, .way = Way::exit};
         case EndCause::root_gone:
             return {.code = facts.code, .way = Way::exit};
     }

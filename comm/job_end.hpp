@@ -68,7 +68,7 @@ struct EndFacts {
     ExitCode code = ExitCode::internal;    ///< Of unprepared and failure; of root_ended and root_gone, rank 0's.
     bool is_root = true;                   ///< This process is rank 0.
     bool is_alone = false;                 ///< There are no other ranks.
-    bool root_lives = false;               ///< Rank 0 is on this node, perhaps this process, and alive.
+    bool root_knows = false;               ///< Of a death: rank 0, on this node, lives or has ended the job.
     bool root_serves = false;              ///< Rank 0 receives failures of other ranks.
     bool is_of_device = false;             ///< A failure that a device had with known chunks.
     int signal = 0;                        ///< Of EndCause::signal.
@@ -99,7 +99,6 @@ struct Ending {
     bool is_said = false;         ///< Prints why, unless another process of its node has.
     bool notes_end = false;       ///< Leaves code and reason behind for the next attempt.
     bool notes_loss = false;      ///< Leaves behind which rank was lost, or whose device failed, and its chunks.
-    bool is_marked = true;        ///< Others of its node see that it has ended by itself, with which code.
     bool waits_for_root = false;  ///< Lets rank 0 of its node, which has to save, go first.
     Saves saves = Saves::nothing;
     Tells tells = Tells::nobody;

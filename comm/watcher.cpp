@@ -138,14 +138,14 @@ void Watcher::end_at_once(int signal, RunPhase phase) {
 }
 
 void Watcher::end_after_death_of(const RankEntry& dead) {
-    const bool root_lives = board_.living_root() != nullptr;
+    const bool root_knows = board_.living_root() != nullptr || board_.ended_root() != nullptr;
     const std::string committed = board_.describe_committed();
     const ErrorText text{.id = "E-RUN-001",
                          .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
                          .what = fmt::format("died: killed or out of memory, {}", activity(dead)),
                          .hint = fmt::format("look for SIGKILL or oom_kill in the node's log{}{}",
                                              committed.empty() ? "" : "; at least ", committed)};
-    carry_out(decide_end({.cause = EndCause::death, .is_root = is_root(), .root_lives = root_lives}),
+    carry_out(decide_end({.cause = EndCause::death, .is_root = is_root(), .root_knows = root_knows}),
               {.text = text, .lost_rank = dead.rank.load(), .lost_chunks = hangs_.chunks_of(dead)});
 }
 
@@ -193,9 +193,7 @@ void Watcher::carry_out(const Ending& ending, const Reason& reason) {
     if (ending.waits_for_root) {
         let_root_go_first();
     }
-    if (ending.is_marked) {
-        board_.mine().end_with(ending.code);
-    }
+    board_.mine().end_with(ending.code);  // to the others of the node this is no death
     _exit(static_cast<int>(ending.code));
 }
 

@@ -12,9 +12,8 @@ namespace sluice {
 void PrintTo(const Ending& ending, std::ostream* stream) {
     *stream << "code " << static_cast<int>(ending.code) << (ending.is_said ? ", said" : "")
             << (ending.notes_end ? ", end noted" : "") << (ending.notes_loss ? ", loss noted" : "")
-            << (ending.is_marked ? ", marked" : "") << (ending.waits_for_root ? ", waits for rank 0" : "") << ", saves "
-            << static_cast<int>(ending.saves) << ", tells " << static_cast<int>(ending.tells) << ", way "
-            << static_cast<int>(ending.way);
+            << (ending.waits_for_root ? ", waits for rank 0" : "") << ", saves " << static_cast<int>(ending.saves)
+            << ", tells " << static_cast<int>(ending.tells) << ", way " << static_cast<int>(ending.way);
 }
 
 namespace {
@@ -234,25 +233,16 @@ const std::array ends{
     EndRow{"a second SIGUSR1 to another rank that prepares",
            {.cause = EndCause::signal, .is_root = false, .signal = SIGUSR1, .phase = preparing},
            {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true, .way = Way::exit}},
-    EndRow{"a death, at rank 0",
-           {.cause = EndCause::death, .root_lives = true},
-           {.code = ExitCode::internal,
-            .is_said = true,
-            .notes_loss = true,
-            .is_marked = false,
-            .saves = Saves::results,
-            .way = Way::exit}},
+    EndRow{
+        "a death, at rank 0",
+        {.cause = EndCause::death, .root_knows = true},
+        {.code = ExitCode::internal, .is_said = true, .notes_loss = true, .saves = Saves::results, .way = Way::exit}},
     EndRow{"a death, at another rank",
-           {.cause = EndCause::death, .is_root = false, .root_lives = true},
-           {.code = ExitCode::internal, .is_said = true, .is_marked = false, .waits_for_root = true, .way = Way::exit}},
+           {.cause = EndCause::death, .is_root = false, .root_knows = true},
+           {.code = ExitCode::internal, .is_said = true, .waits_for_root = true, .way = Way::exit}},
     EndRow{"rank 0's death, or one on a node without rank 0",
            {.cause = EndCause::death, .is_root = false},
-           {.code = ExitCode::internal,
-            .is_said = true,
-            .notes_loss = true,
-            .is_marked = false,
-            .waits_for_root = true,
-            .way = Way::exit}},
+           {.code = ExitCode::internal, .is_said = true, .notes_loss = true, .waits_for_root = true, .way = Way::exit}},
     EndRow{"a hang, at rank 0",
            {.cause = EndCause::hang},
            {.code = ExitCode::communication,
@@ -265,10 +255,10 @@ const std::array ends{
            {.code = ExitCode::communication, .is_said = true, .notes_loss = true, .way = Way::exit}},
     EndRow{"a hang that was told, at rank 0",
            {.cause = EndCause::told_hang},
-           {.code = ExitCode::communication, .is_marked = false, .way = Way::exit}},
+           {.code = ExitCode::communication, .way = Way::exit}},
     EndRow{"a hang that was told, at another rank",
            {.cause = EndCause::told_hang, .is_root = false},
-           {.code = ExitCode::communication, .is_marked = false, .waits_for_root = true, .way = Way::exit}},
+           {.code = ExitCode::communication, .waits_for_root = true, .way = Way::exit}},
     EndRow{"a rank 0 of the node that is gone with a code",
            {.cause = EndCause::root_gone, .code = ExitCode::superseded, .is_root = false},
            {.code = ExitCode::superseded, .way = Way::exit}},
