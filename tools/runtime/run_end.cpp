@@ -18,11 +18,11 @@ namespace {
 
 /// An attempt that has taken over, or moving the run's folder, removes this attempt's files, which may cause any error
 /// here.
-Failure or_fenced_off(const Root& root, Failure failure) {
+Failure or_fenced_off(CommittedOutput* output, Failure failure) {
     const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
-    if (root.output != nullptr && is_of_files) {
+    if (output != nullptr && is_of_files) {
         try {
-            root.output->check_fence();
+            output->check_fence();
         } catch (const Error& error) {
             return Failure{error.code(), error.text()};
         }
@@ -30,19 +30,22 @@ Failure or_fenced_off(const Root& root, Failure failure) {
     return failure;
 }
 
-/// Records the end in files as far as possible; they may be the cause of the end.
-void leave_end_behind(const Root& root, Failure& failure) {
-    RankBoard& board = root.context.board;
-    failure = or_fenced_off(root, std::move(failure));
+/// With what the user can do about it.
+Failure with_hint(const RankBoard& board, Failure failure) {
     if (const std::string committed = board.describe_committed(); can_go_on(failure.code) && !committed.empty()) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
     }
+    return failure;
+}
+
+/// Records the end in files as far as possible; they may be the cause of the end.
+void leave_end_behind(const Root& root, CommittedOutput* output, const Failure& failure) {
     root.context.shutdown_hook.note_end(failure.code, failure.text);
-    if (root.output != nullptr && root.output->attempt() == 1 && !counts_as_death(failure.code)) {
-        if (board.committed().chunks == 0) {
+    if (output != nullptr && output->attempt() == 1 && !counts_as_death(failure.code)) {
+        if (root.context.board.committed().chunks == 0) {
             root.monitor.withdraw();
         }
-        root.output->abandon_if_empty();
+        output->abandon_if_empty();
     }
 }
 
@@ -89,8 +92,8 @@ Failure describe_at_root(const std::exception_ptr& failure, const RankContext& c
 
 }  // namespace
 
-void send_heartbeats_while(const Root& root, const std::function<void()>& action) {
-    root.others == nullptr ? action() : root.others->heartbeats().send_while(action);
+void send_heartbeats_while(MpiRemoteHub* others, const std::function<void()>& action) {
+    others == nullptr ? action() : others->heartbeats().send_while(action);
 }
 
 void explain_end(const Root& root, const ErrorText& text) {
@@ -98,19 +101,22 @@ void explain_end(const Root& root, const ErrorText& text) {
     print_once(root.context, text);
 }
 
-void end_all(const Root& root, Failure failure) {
-    send_heartbeats_while(root, [&] { leave_end_behind(root, failure); });
+void end_all(const Root& root, const EndReach& reach, Failure failure) {
+    send_heartbeats_while(reach.others, [&] {
+        failure = with_hint(root.context.board, or_fenced_off(reach.output, std::move(failure)));
+        leave_end_behind(root, reach.output, failure);
+    });
     explain_end(root, failure.text);
-    send_heartbeats_while(root, [&] { root.monitor.end(failure.code); });
+    send_heartbeats_while(reach.others, [&] { root.monitor.end(failure.code); });
     // First: ranks that this ends may end this process before it is done.
     root.context.board.mine().end_with(failure.code);
-    if (root.others != nullptr) {
-        root.others->end_ranks(failure.code);
+    if (reach.others != nullptr) {
+        reach.others->end_ranks(failure.code);
     }
     end_now(root.context, failure.code);
 }
 
-void fail(const Root& root, const std::exception_ptr& thrown) {
+void fail(const Root& root, const EndReach& reach, const std::exception_ptr& thrown) {
     const RankContext& context = root.context;
     const Failure failure = describe_at_root(thrown, context);
     const Ending ending =
@@ -121,7 +127,7 @@ void fail(const Root& root, const std::exception_ptr& thrown) {
         chunks.insert(chunks.end(), failure.chunks.begin(), failure.chunks.end());
         context.shutdown_hook.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
     }
-    end_all(root, failure);
+    end_all(root, reach, failure);
 }
 
 ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed) {

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <thread>
 
 #include "comm/job_end.hpp"
@@ -102,7 +101,6 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
 
 int run_worker(const RankContext& context) {
     bool root_serves = false;
-    std::optional<HeldFolder> notes;
     try {
         const Meeting meeting = meet_ranks(context);
         RootAnnouncement said = announce(context);
@@ -115,7 +113,7 @@ int run_worker(const RankContext& context) {
             return said.code;
         }
         const JobPlan& plan = said.plan;
-        notes = leave_notes_in(context, plan.dump_folder);
+        leave_notes_in(context, plan.dump_folder);
         PreparedRank rank = prepare_rank(context, plan, meeting, std::move(gpus));
         root_serves = true;
         check_memory(context, plan, rank);
