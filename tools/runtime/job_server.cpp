@@ -61,14 +61,14 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
     const StartingReaders starting(context_, rank.share, readers);
     input_.emplace(*job.source, grid_,
                    ReadAheadOptions{.input_bytes = rank.wire.item.input_bytes,
-                                    .staged = rank.queues.staged,
+                                    .staged = rank.queues->staged,
                                     .readers = readers,
                                     .on_demand = job.job.pipeline.mode == PipelineMode::serial,
                                     .activities = &context_.activities},
                    context_.bell);
     encoders_ = count_encoders();
     attempt.output->use_encoders(encoders_.used);
-    results_.emplace(*attempt.output, grid_, rank.wire.item.output_bytes, rank.queues.window, context_.bell,
+    results_.emplace(*attempt.output, grid_, rank.wire.item.output_bytes, rank.queues->window, context_.bell,
                      &context_.activities.add(ActivityKind::writer, "writer"));
     server_.emplace(
         grid_, *input_, *results_,
@@ -77,8 +77,8 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
     comm_trace_.emplace(context_.session == nullptr ? 1 : context_.session->size(), grid_.chunks_left());
     local_.emplace(rank.endpoints, *server_, context_.board.mine(), *comm_trace_, 0);
     if (context_.session != nullptr) {
-        remote_.emplace(*context_.session, *server_, *comm_trace_, rank.wire, rank.devices, rank.queues.staged,
-                        rank.queues.window);
+        remote_.emplace(*context_.session, *server_, *comm_trace_, rank.wire, rank.devices, rank.queues->staged,
+                        rank.queues->window);
     }
     const auto items_written = [this] { return results_->items_written(); };
     if (options.progress) {
@@ -251,7 +251,7 @@ EncoderThreads JobServer::count_encoders() const {
 RunReport JobServer::report() const {
     RunReport report = report_of_run(job_, *attempt_.output, results_->items_written());
     report.depth = rank_.wire.depth;
-    report.queues = rank_.queues;
+    report.queues = *rank_.queues;
     report.encoders = encoders_;
     report.links = links();
     report.attempts = attempt_.summaries;

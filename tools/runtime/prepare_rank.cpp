@@ -112,8 +112,7 @@ QueueSizes queues_for(const JobPlan& plan, const MessageShape& wire, const std::
     return sizes;
 }
 
-MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
-    const bool serves = context.rank() == 0;
+MemoryNeeds memory_needs(const JobPlan& plan, const PreparedRank& rank) {
     const PackedWeights* const weights = rank.app->weights();
     return {.shape = rank.wire.item,
             .chunk_items = plan.chunk_items,
@@ -121,8 +120,8 @@ MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const 
             .devices = rank.endpoints.size(),
             .work_bytes = rank.app->least_room(plan.chunk_items),
             .weight_bytes = weights == nullptr ? 0 : weights->bytes(),
-            .staged_chunks = serves ? rank.queues.staged : 0,
-            .window_chunks = serves ? rank.queues.window : 0};
+            .staged_chunks = rank.queues ? rank.queues->staged : 0,
+            .window_chunks = rank.queues ? rank.queues->window : 0};
 }
 
 /// Loads the app, ready to create models.
@@ -159,6 +158,14 @@ std::string share_sample(const RankContext& context, const LoadedApp& app, const
     return sample;
 }
 
+std::deque<Endpoint> make_endpoints(std::size_t devices, std::uint32_t depth, Doorbell& bell) {
+    std::deque<Endpoint> endpoints;
+    while (endpoints.size() < devices) {
+        endpoints.emplace_back(depth, bell);
+    }
+    return endpoints;
+}
+
 }  // namespace
 
 PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting, GpuStart gpus,
@@ -167,30 +174,34 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
                          .hosts = context.rank() == 0 ? meeting.hosts : std::vector{plan.root_host},
                          .dump_folder = plan.dump_folder});
     const std::unique_ptr<OpenApp> app = open_app(plan, context.apps);
-    PreparedRank rank;
-    rank.wire = {
-        .item = app->shape(), .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message};
-    PhaseTimer place(context.phases, Phase::place);
-    rank.share = choose_share(context, plan, gpus);
-    rank.driver_start = start_of(rank.share.place, plan.device, std::move(gpus.driver));
-    rank.devices = devices_of_ranks(context, rank.share.place.devices.size());
-    place.stop();
-    const PhaseTimer load(context.phases, Phase::load);
-    rank.app = load_app(context, plan, *app, std::move(weights), rank.share.place.cores);
-    rank.sample = share_sample(context, *rank.app, rank.wire.item, source);
-    rank.wire.depth = depth_with_lag(plan.depth, plan.depth_by, rank.app->lag());
-    if (context.rank() == 0) {
-        rank.queues = queues_for(plan, rank.wire, rank.devices);
-    }
-    for (std::size_t i = 0; i < rank.share.place.devices.size(); ++i) {
-        rank.endpoints.emplace_back(rank.wire.depth, context.bell);
-    }
-    rank.gpu_sampler = std::make_unique<GpuSampler>(GpuSampling{.gpus = rank.share.sampled_gpus});
-    return rank;
+    PhaseTimer placing(context.phases, Phase::place);
+    RankShare share = choose_share(context, plan, gpus);
+    auto driver_start = start_of(share.place, plan.device, std::move(gpus.driver));
+    std::vector<std::uint32_t> devices = devices_of_ranks(context, share.place.devices.size());
+    placing.stop();
+    const PhaseTimer loading(context.phases, Phase::load);
+    auto loaded = load_app(context, plan, *app, std::move(weights), share.place.cores);
+    std::string sample = share_sample(context, *loaded, app->shape(), source);
+    const MessageShape wire{.item = app->shape(),
+                            .chunk_items = plan.chunk_items,
+                            .depth = depth_with_lag(plan.depth, plan.depth_by, loaded->lag()),
+                            .largest_message = largest_message};
+    const auto queues = context.rank() == 0 ? std::optional(queues_for(plan, wire, devices)) : std::nullopt;
+    std::deque<Endpoint> endpoints = make_endpoints(share.place.devices.size(), wire.depth, context.bell);
+    auto gpu_sampler = std::make_unique<GpuSampler>(GpuSampling{.gpus = share.sampled_gpus});
+    return {.share = std::move(share),
+            .devices = std::move(devices),
+            .queues = queues,
+            .driver_start = std::move(driver_start),
+            .gpu_sampler = std::move(gpu_sampler),
+            .app = std::move(loaded),
+            .sample = std::move(sample),
+            .wire = wire,
+            .endpoints = std::move(endpoints)};
 }
 
 void check_memory(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
-    check_memory(plan_memory(memory_needs(context, plan, rank)), plan.device, context.memory_share());
+    check_memory(plan_memory(memory_needs(plan, rank)), plan.device, context.memory_share());
 }
 
 DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank) {
@@ -200,7 +211,7 @@ DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan
                          .chunk_items = plan.chunk_items,
                          .last_items = plan.grid().short_items(),
                          .activities = &context.activities},
-            .memory = memory_needs(context, plan, rank),
+            .memory = memory_needs(plan, rank),
             .host_bytes = context.memory_share(),
             .chunks = plan.grid().chunks_left(),
             .sample = std::as_bytes(std::span(rank.sample)),

@@ -36,7 +36,7 @@ struct RankShare {
 struct PreparedRank {
     RankShare share{};
     std::vector<std::uint32_t> devices{};         ///< Number of devices, by rank.
-    QueueSizes queues{};                          ///< Rank 0 only.
+    std::optional<QueueSizes> queues{};           ///< Rank 0's.
     std::unique_ptr<DriverStart> driver_start{};  ///< Null on a host.
     std::unique_ptr<GpuSampler> gpu_sampler{};    ///< Of share.sampled_gpus; running.
     std::unique_ptr<LoadedApp> app{};
