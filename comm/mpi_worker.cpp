@@ -1,7 +1,6 @@
 #include "comm/mpi_worker.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
@@ -32,14 +31,14 @@ std::size_t messages_at_once(const MessageShape& shape, std::size_t devices) {
 }  // namespace
 
 MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankEntry& entry, const MessageShape& shape,
-                     MpiWorkerOptions options)
+                     const MpiWorkerOptions& options)
     : session_(session),
       endpoints_(endpoints),
       entry_(entry),
       shape_(shape),
       devices_(endpoints.size()),
       pending_(messages_at_once(shape, endpoints.size())),
-      options_(std::move(options)),
+      options_(options),
       activity_(options_.activity == nullptr ? own_activity_ : *options_.activity) {
     check_tags(endpoints.size(), shape.depth, read_largest_tag());
     for (DeviceState& device : devices_) {

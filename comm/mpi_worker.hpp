@@ -51,7 +51,7 @@ class MpiWorker {
 public:
     /// `session`, `endpoints` (one per device) and `entry` (where it records open chunks) outlive it.
     MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankEntry& entry, const MessageShape& shape,
-              MpiWorkerOptions options = {});
+              const MpiWorkerOptions& options = {});
     MpiWorker(const MpiWorker&) = delete;
     MpiWorker& operator=(const MpiWorker&) = delete;
     ~MpiWorker();
