@@ -269,7 +269,9 @@ void MpiWorker::complete_in_order(std::uint32_t device) {
         if (slot.request_messages != 0) {
             break;
         }
-        endpoints_[device].complete_request({slot.head.chunk(), slot.head_came});
+        endpoints_[device].answer({slot.head.chunk(), slot.head_came});
+        note_open_chunk(entry_, endpoints_);
+        endpoints_[device].complete_request();
     }
     for (; state.delivered != state.delivering; ++state.delivered) {
         if (state.slots[state.delivered % shape_.depth].result_messages != 0) {
