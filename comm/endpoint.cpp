@@ -48,8 +48,11 @@ bool Endpoint::take(Post& post) {
     return true;
 }
 
-void Endpoint::complete_request(const Arrival& arrival) {
+void Endpoint::answer(const Arrival& arrival) {
     arrivals_[answered_++ % depth_] = arrival;
+}
+
+void Endpoint::complete_request() {
     requests_.complete();
 }
 

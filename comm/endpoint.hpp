@@ -44,7 +44,10 @@ public:
     /// Takes the driver's next post; false if there is none.
     [[nodiscard]] bool take(Post& post);
 
-    void complete_request(const Arrival& arrival);
+    /// Answers the driver's next request. The chunk counts as open from now on; the driver gets it by
+    /// complete_request(), so that it can be recorded first: it may end the process.
+    void answer(const Arrival& arrival);
+    void complete_request();
     void complete_delivery();
 
     /// The oldest chunk granted to the driver and not yet delivered.

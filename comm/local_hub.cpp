@@ -59,8 +59,9 @@ void LocalHub::fulfil(const Grant& grant) {
                             .items = grant.chunk.count,
                             .bytes = grant.items.size()});
     }
-    endpoints_[grant.to.device].complete_request({grant.chunk, began});
+    endpoints_[grant.to.device].answer({grant.chunk, began});
     note_open_chunk(entry_, endpoints_);
+    endpoints_[grant.to.device].complete_request();
 }
 
 }  // namespace sluice

@@ -1,9 +1,6 @@
 #include "comm/mpi_worker.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <utility>
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
@@ -34,14 +31,14 @@ std::size_t messages_at_once(const MessageShape& shape, std::size_t devices) {
 }  // namespace
 
 MpiWorker::MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankEntry& entry, const MessageShape& shape,
-                     MpiWorkerOptions options)
+                     const MpiWorkerOptions& options)
     : session_(session),
       endpoints_(endpoints),
       entry_(entry),
       shape_(shape),
       devices_(endpoints.size()),
       pending_(messages_at_once(shape, endpoints.size())),
-      options_(std::move(options)),
+      options_(options),
       activity_(options_.activity == nullptr ? own_activity_ : *options_.activity) {
     check_tags(endpoints.size(), shape.depth, read_largest_tag());
     for (DeviceState& device : devices_) {
@@ -124,7 +121,7 @@ bool MpiWorker::hear_root() {
     note_message_of_root();
     if (from_root_.kind == ControlMessage::Kind::end) {
         if (from_root_.count != static_cast<std::uint32_t>(ExitCode::ok)) {
-            throw RootHasEnded(static_cast<ExitCode>(from_root_.count), {});
+            throw RootHasEnded(static_cast<ExitCode>(from_root_.count));
         }
         is_done_ = true;
     } else {
@@ -154,13 +151,7 @@ void MpiWorker::look_for_root() {
     silence_ += std::min<std::chrono::nanoseconds>(now - last_look_, longest_silence_step);
     last_look_ = now;
     if (silence_ > options_.longest_silence) {
-        throw RootHasEnded(ExitCode::internal,
-                           {.id = "E-RUN-001",
-                            .where = "rank 0 on " + escaped(options_.root_host),
-                            .what = fmt::format("died, or cannot be reached: no heartbeat for {:.1f} s after a stop "
-                                                "was asked for",
-                                                Seconds(silence_).count()),
-                            .hint = "check its node; the same command resumes from what is committed"});
+        throw RootIsSilent(silence_);
     }
 }
 
@@ -278,7 +269,9 @@ void MpiWorker::complete_in_order(std::uint32_t device) {
         if (slot.request_messages != 0) {
             break;
         }
-        endpoints_[device].complete_request({slot.head.chunk(), slot.head_came});
+        endpoints_[device].answer({slot.head.chunk(), slot.head_came});
+        note_open_chunk(entry_, endpoints_);
+        endpoints_[device].complete_request();
     }
     for (; state.delivered != state.delivering; ++state.delivered) {
         if (state.slots[state.delivered % shape_.depth].result_messages != 0) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <stdexcept>
 #include <vector>
 
 #include "comm/clock_bounds.hpp"
@@ -19,16 +20,29 @@
 
 namespace sluice {
 
-/// Rank 0 has ended the job with a failure that it has reported, or its heartbeats have stopped: then the text has an
-/// id. This rank has nothing left to do.
-class RootHasEnded : public Error {
+/// Rank 0 has ended the job with a failure, which it reports.
+class RootHasEnded : public std::runtime_error {
 public:
-    using Error::Error;
+    explicit RootHasEnded(ExitCode code) : std::runtime_error("rank 0 has ended the job"), code_(code) {}
+    [[nodiscard]] ExitCode code() const noexcept { return code_; }
+
+private:
+    ExitCode code_;
+};
+
+/// Rank 0's heartbeats have stopped.
+class RootIsSilent : public std::runtime_error {
+public:
+    explicit RootIsSilent(std::chrono::nanoseconds silence)
+        : std::runtime_error("rank 0 is silent"), silence_(silence) {}
+    [[nodiscard]] std::chrono::nanoseconds silence() const noexcept { return silence_; }
+
+private:
+    std::chrono::nanoseconds silence_;
 };
 
 struct MpiWorkerOptions {
     Activity* activity = nullptr;  ///< Where its thread reports whether it waits; outlives it.
-    std::string root_host{};       ///< For messages about rank 0.
     std::chrono::nanoseconds longest_silence = std::chrono::seconds(5);  ///< Of rank 0, after a stop request.
 };
 
@@ -37,17 +51,18 @@ class MpiWorker {
 public:
     /// `session`, `endpoints` (one per device) and `entry` (where it records open chunks) outlive it.
     MpiWorker(MpiSession& session, std::deque<Endpoint>& endpoints, RankEntry& entry, const MessageShape& shape,
-              MpiWorkerOptions options = {});
+              const MpiWorkerOptions& options = {});
     MpiWorker(const MpiWorker&) = delete;
     MpiWorker& operator=(const MpiWorker&) = delete;
     ~MpiWorker();
 
     /// Runs until every driver has ended and everything is sent. Reports a stop request to rank 0, which then ends the
-    /// input. Rethrows a driver's failure; throws RootHasEnded when rank 0 says so, or when, having begun to serve, it
-    /// is silent for longer than options.longest_silence after a stop request on any rank.
+    /// input. Rethrows a driver's failure; throws RootHasEnded when rank 0 says so, and RootIsSilent when, having begun
+    /// to serve, it is silent for longer than options.longest_silence after a stop request on any rank.
     void run(Doorbell& bell, const StopRequest& stop);
 
-    /// After run(): blocks until rank 0 reports that the run is done. Throws RootHasEnded in the same cases.
+    /// After run(): blocks until rank 0 reports that the run is done. Throws RootHasEnded and RootIsSilent in the same
+    /// cases.
     void wait_for_the_end(Doorbell& bell, const StopRequest& stop);
 
     /// Clock bounds from rank 0's messages so far.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "comm/mpi_session.hpp"
 #include "core/error.hpp"
@@ -18,10 +19,6 @@ namespace {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free,
               "the board is read across processes");
-
-std::size_t board_bytes(std::size_t shared_bytes, std::size_t ranks) {
-    return shared_bytes + ranks * sizeof(RankEntry);
-}
 
 /// Gone, or a zombie not yet reaped (proc(5): the state follows the name in parentheses).
 bool is_dead(std::int32_t pid) noexcept {
@@ -83,33 +80,44 @@ void note_open_chunk(RankEntry& entry, const std::deque<Endpoint>& endpoints) no
     entry.chunk.store(oldest, std::memory_order_relaxed);
 }
 
-RankBoard::RankBoard() : memory_(NodeMemory::of_process(board_bytes(sizeof(Shared), 1))) {
-    shared_ = ::new (memory_.bytes().data()) Shared;
-    entries_ = ::new (memory_.bytes().data() + sizeof(Shared)) RankEntry[1];
+RankBoard::RankBoard() : RankBoard(NodeMemory::of_process(bytes_for(1)), 1, 0) {}
+
+RankBoard::RankBoard(NodeMemory memory, std::size_t ranks, std::size_t place)
+    : memory_(std::move(memory)), count_(ranks), mine_(place) {
+    lay_out(memory_.bytes().data(), place == 0);
+    mine().rank.store(static_cast<std::int32_t>(place));
     mine().pid.store(getpid());
 }
 
 RankBoard::RankBoard(MpiSession& session)
     : count_(static_cast<std::size_t>(session.node_size())), mine_(static_cast<std::size_t>(session.node_rank())) {
-    const std::size_t bytes = mine_ == 0 ? board_bytes(sizeof(Shared), count_) : 0;
+    const std::size_t bytes = mine_ == 0 ? bytes_for(count_) : 0;
     void* base = nullptr;
     check_mpi(MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, session.node(), &base, &window_),
               "MPI_Win_allocate_shared");
     MPI_Aint size = 0;
     int unit = 0;
     check_mpi(MPI_Win_shared_query(window_, 0, &size, &unit, &base), "MPI_Win_shared_query");
-    auto* const entries = static_cast<std::byte*>(base) + sizeof(Shared);
-    if (mine_ == 0) {
-        ::new (base) Shared;
+    lay_out(static_cast<std::byte*>(base), mine_ == 0);
+    session.barrier();
+    mine().rank.store(session.rank());
+    mine().pid.store(getpid());
+}
+
+std::size_t RankBoard::bytes_for(std::size_t ranks) noexcept {
+    return sizeof(Shared) + ranks * sizeof(RankEntry);
+}
+
+void RankBoard::lay_out(std::byte* memory, bool begins) {
+    std::byte* const entries = memory + sizeof(Shared);
+    if (begins) {
+        ::new (memory) Shared;
         for (std::size_t i = 0; i < count_; ++i) {
             ::new (entries + i * sizeof(RankEntry)) RankEntry;
         }
     }
-    session.barrier();
-    shared_ = std::launder(static_cast<Shared*>(base));
+    shared_ = std::launder(reinterpret_cast<Shared*>(memory));
     entries_ = std::launder(reinterpret_cast<RankEntry*>(entries));
-    mine().rank.store(session.rank());
-    mine().pid.store(getpid());
 }
 
 RankBoard::~RankBoard() {

@@ -75,6 +75,9 @@ class RankBoard {
 public:
     RankBoard();                              ///< A single process.
     explicit RankBoard(MpiSession& session);  ///< Collective over the node.
+    /// For the rank at `place` of `ranks` that map the same zeroed memory, of bytes_for(ranks); place 0 begins.
+    RankBoard(NodeMemory memory, std::size_t ranks, std::size_t place);
+    [[nodiscard]] static std::size_t bytes_for(std::size_t ranks) noexcept;
     ~RankBoard();
     RankBoard(const RankBoard&) = delete;
     RankBoard& operator=(const RankBoard&) = delete;
@@ -126,7 +129,9 @@ private:
         std::atomic<std::uint64_t> chunks{0};
     };
 
-    NodeMemory memory_;  // of a single process: Shared, then one RankEntry per rank of the node
+    void lay_out(std::byte* memory, bool begins);
+
+    NodeMemory memory_;  // without MPI: Shared, then one RankEntry per rank of the node
     MPI_Win window_ = MPI_WIN_NULL;
     Shared* shared_ = nullptr;
     RankEntry* entries_ = nullptr;

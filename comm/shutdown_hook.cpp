@@ -41,7 +41,7 @@ void ShutdownHook::clear() {
     }
 }
 
-void ShutdownHook::run(const ErrorText& reason, std::chrono::nanoseconds at_most) {
+void ShutdownHook::run(ExitCode code, const ErrorText& reason, std::chrono::nanoseconds at_most) {
     std::shared_ptr<std::packaged_task<void()>> task;
     {
         const std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ void ShutdownHook::run(const ErrorText& reason, std::chrono::nanoseconds at_most
             return;
         }
         task = std::make_shared<std::packaged_task<void()>>(
-            [action = std::exchange(action_, nullptr), reason] { (*action)(reason); });
+            [action = std::exchange(action_, nullptr), code, reason] { (*action)(code, reason); });
         running_ = task->get_future().share();
     }
     run_for(at_most, [task] { (*task)(); });
@@ -60,7 +60,7 @@ void ShutdownHook::set_notes(EndNotes notes) {
     notes_ = std::move(notes);
 }
 
-void ShutdownHook::set_stop_note(Action note) {
+void ShutdownHook::set_stop_note(std::function<void(const ErrorText& text)> note) {
     const std::lock_guard lock(mutex_);
     stop_note_ = std::move(note);
 }

@@ -27,8 +27,8 @@ struct EndNotes {
 /// Rank 0's last actions when the job has to end at once: commit results and report progress.
 class ShutdownHook {
 public:
-    /// Called with the reason, in its own thread, while the rest of the process may hang.
-    using Action = std::function<void(const ErrorText& reason)>;
+    /// Called with the job's exit code and the reason, in its own thread, while the rest of the process may hang.
+    using Action = std::function<void(ExitCode code, const ErrorText& reason)>;
 
     /// Valid until clear(), which waits for a running action, so the action's data must live until then.
     void set(Action action);
@@ -36,12 +36,12 @@ public:
 
     /// Runs the action and waits up to `at_most`; it may run on afterwards. Does nothing without an action, or on a
     /// second call.
-    void run(const ErrorText& reason, std::chrono::nanoseconds at_most);
+    void run(ExitCode code, const ErrorText& reason, std::chrono::nanoseconds at_most);
 
     void set_notes(EndNotes notes);
 
     /// Called in the same way when rank 0 is asked to stop before its first chunk and ends at once.
-    void set_stop_note(Action note);
+    void set_stop_note(std::function<void(const ErrorText& text)> note);
 
     /// Call the notes, if set, and wait for at most a second.
     void note_lost_rank(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks);
@@ -53,7 +53,7 @@ private:
     std::shared_ptr<Action> action_;
     std::shared_future<void> running_;
     EndNotes notes_;
-    Action stop_note_;
+    std::function<void(const ErrorText& text)> stop_note_;
 };
 
 }  // namespace sluice

@@ -24,9 +24,6 @@ constexpr long look_every_ns = 200'000'000;
 constexpr int looks_after_signal = 4;
 constexpr std::chrono::milliseconds look_after_signal{50};
 
-/// A launcher and a resource manager may both pass on the same stop request.
-constexpr std::chrono::seconds same_stop{1};
-
 /// For rank 0's hook, and for the others' wait for rank 0's.
 constexpr std::chrono::seconds longest_shutdown_hook{8};
 constexpr std::chrono::seconds longest_dump{1};
@@ -87,8 +84,7 @@ void Watcher::watch() {
         }
         // Under srun the other ranks live on for Slurm's KillWait time.
         if (const RankEntry* root = board_.ended_root()) {
-            board_.mine().end_with(root->code.load());
-            _exit(static_cast<int>(root->code.load()));
+            carry_out(decide_end({.cause = EndCause::root_gone, .code = root->code.load()}), {});
         }
         if (signal > 0) {
             obey(signal);
@@ -99,77 +95,63 @@ void Watcher::watch() {
     }
 }
 
+bool Watcher::is_root() {
+    return board_.mine().rank.load() == 0;
+}
+
 void Watcher::obey(int signal) {
     const Instant now = Clock::now();
-    const bool again = stop_.signal() != 0;
-    const bool preparing = stop_.phase() == RunPhase::preparing;
-    const bool same_wish = !preparing || signal == stop_.signal();
-    if (again && now - first_signal_ < same_stop && same_wish && !ends_after_root(signal)) {
-        return;
+    const RunPhase phase = stop_.phase();
+    switch (answer_signal({.signal = signal,
+                           .phase = phase,
+                           .is_root = is_root(),
+                           .hears_root = board_.mine().root_messages.load() != 0,
+                           .asked = stop_.signal(),
+                           .reason = stop_.reason(),
+                           .since_first = first_signal_ ? std::optional(now - *first_signal_) : std::nullopt})) {
+        case SignalAnswer::ignore:
+            return;
+        case SignalAnswer::remember:
+            first_signal_ = now;
+            return;
+        case SignalAnswer::drain:
+            first_signal_ = now;
+            stop_.ask(signal);
+            // Now, because the launcher may kill this process next, which must not count as its death.
+            shutdown_hook_.note_end(
+                ExitCode::stopped_early,
+                {.id = "E-RUN-075", .what = fmt::format("asked to stop by SIG{}", sigabbrev_np(signal))});
+            return;
+        case SignalAnswer::end:
+            end_at_once(signal, phase);
     }
-    // Slurm's signal before the time limit is no second one for a run that already stops for it or a drain request.
-    if (again && signal == SIGUSR1 && stop_.reason() != StopReason::signal && first_signal_ == Instant{}) {
-        first_signal_ = now;
-        return;
-    }
-    // Rank 0 may already serve while this rank prepares, whose end would be a death: rank 0 drains or ends all ranks.
-    const bool leaves_it_to_root = preparing && signal == SIGUSR1 && board_.mine().rank.load() != 0;
-    if ((!preparing || leaves_it_to_root) && !again) {  // if all results are there: remembered for a second signal
-        first_signal_ = now;
-        stop_.ask(signal);
-        // Now, because the launcher may kill this process next, which must not count as its death.
-        shutdown_hook_.note_end(
-            ExitCode::stopped_early,
-            {.id = "E-RUN-075", .what = fmt::format("asked to stop by SIG{}", sigabbrev_np(signal))});
-        return;
-    }
+}
+
+void Watcher::end_at_once(int signal, RunPhase phase) {
     const std::string committed = board_.describe_committed();
     const ErrorText text{.id = "E-RUN-075",
                          .what = fmt::format("stopped by SIG{}{}", sigabbrev_np(signal),
-                                             preparing ? " before the first chunk" : " at once"),
+                                             phase == RunPhase::preparing ? " before the first chunk" : " at once"),
                          .hint = committed.empty() ? "run the same command again" : committed};
-    if (board_.claim_message()) {
-        say(text);
-    }
-    shutdown_hook_.note_end(ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped at once by a signal"});
-    if (preparing && signal == SIGUSR1) {  // launchers do not send SIGUSR1 after a death
-        stop_.ask(signal);
-        shutdown_hook_.note_stop(text);
-    }
-    board_.mine().end_with(ExitCode::stopped_early);
-    _exit(static_cast<int>(ExitCode::stopped_early));
-}
-
-/// Rank 0 ended because it was asked to stop before its first chunk: ranks of other nodes only learn of it by srun's
-/// SIGTERM, shortly after the SIGUSR1 that they got too.
-bool Watcher::ends_after_root(int signal) {
-    const RankEntry& mine = board_.mine();
-    return signal == SIGTERM && stop_.signal() == SIGUSR1 && stop_.phase() == RunPhase::serving &&
-           mine.rank.load() != 0 && mine.root_messages.load() == 0;
+    carry_out(decide_end({.cause = EndCause::signal, .is_root = is_root(), .signal = signal, .phase = phase}),
+              {.text = text, .note = {.id = text.id, .what = "stopped at once by a signal"}, .signal = signal});
 }
 
 void Watcher::end_after_death_of(const RankEntry& dead) {
+    const bool root_knows = board_.living_root() != nullptr || board_.ended_root() != nullptr;
     const std::string committed = board_.describe_committed();
     const ErrorText text{.id = "E-RUN-001",
                          .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
                          .what = fmt::format("died: killed or out of memory, {}", activity(dead)),
                          .hint = fmt::format("look for SIGKILL or oom_kill in the node's log{}{}",
                                              committed.empty() ? "" : "; at least ", committed)};
-    if (board_.claim_message()) {
-        say(text);
-    }
-    if (board_.mine().rank.load() == 0 || board_.living_root() == nullptr) {  // rank 0 knows more about what it held
-        shutdown_hook_.note_lost_rank(dead.rank.load(), text.where + " " + text.what, hangs_.chunks_of(dead));
-    }
-    shutdown_hook_.run(text, longest_shutdown_hook);
-    let_root_go_first();
-    _exit(static_cast<int>(ExitCode::internal));  // the launcher ends the ranks of other nodes
+    carry_out(decide_end({.cause = EndCause::death, .is_root = is_root(), .root_knows = root_knows}),
+              {.text = text, .lost_rank = dead.rank.load(), .lost_chunks = hangs_.chunks_of(dead)});
 }
 
 void Watcher::end_after(const Hang& hang) {
     if (!board_.claim_message()) {
-        let_root_go_first();
-        _exit(static_cast<int>(ExitCode::communication));
+        carry_out(decide_end({.cause = EndCause::told_hang, .is_root = is_root()}), {});
     }
     const bool written =
         !hang.dump_file.empty() && run_for(longest_dump, [hang] { append_to(hang.dump_file, hang.dump); });
@@ -180,15 +162,39 @@ void Watcher::end_after(const Hang& hang) {
                          .hint = fmt::format("{}{}{}who waits for what{}:", committed.empty() ? "" : "at least ",
                                              committed, committed.empty() ? "" : "; ",
                                              written ? ", also in " + escaped(hang.dump_file.native()) : "")};
-    say(text);
-    say(hang.dump);
     const RankEntry* const entry = board_.find(hang.rank);
-    shutdown_hook_.note_lost_rank(hang.rank, hang.where + " " + text.what,
-                                  entry == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*entry));
-    shutdown_hook_.run(text, longest_shutdown_hook);
-    // The others do not treat this as a death, and the launcher gets this code first.
-    board_.mine().end_with(ExitCode::communication);
-    _exit(static_cast<int>(ExitCode::communication));
+    carry_out(decide_end({.cause = EndCause::hang, .is_root = is_root()}),
+              {.text = text,
+               .is_claimed = true,
+               .dump = hang.dump,
+               .lost_rank = hang.rank,
+               .lost_chunks = entry == nullptr ? hangs_.chunks_of(hang.rank) : hangs_.chunks_of(*entry)});
+}
+
+void Watcher::carry_out(const Ending& ending, const Reason& reason) {
+    if (ending.is_said && (reason.is_claimed || board_.claim_message())) {
+        say(reason.text);
+        if (!reason.dump.empty()) {
+            say(reason.dump);
+        }
+    }
+    if (ending.notes_end) {
+        shutdown_hook_.note_end(ending.code, reason.note);
+    }
+    if (ending.notes_loss) {
+        shutdown_hook_.note_lost_rank(reason.lost_rank, reason.text.where + " " + reason.text.what, reason.lost_chunks);
+    }
+    if (ending.saves == Ending::Saves::status) {
+        stop_.ask(reason.signal);  // which the status names
+        shutdown_hook_.note_stop(reason.text);
+    } else if (ending.saves != Ending::Saves::nothing) {
+        shutdown_hook_.run(ending.code, reason.text, longest_shutdown_hook);
+    }
+    if (ending.waits_for_root) {
+        let_root_go_first();
+    }
+    board_.mine().end_with(ending.code);  // to the others of the node this is no death
+    _exit(static_cast<int>(ending.code));
 }
 
 /// The first process to end makes the launcher end all others, and rank 0 has to write before that.

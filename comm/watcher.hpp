@@ -1,10 +1,14 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "comm/hang_watch.hpp"
+#include "comm/job_end.hpp"
 #include "comm/rank_board.hpp"
 #include "comm/shutdown_hook.hpp"
 #include "core/clock.hpp"
@@ -17,11 +21,9 @@ namespace sluice {
 /// message. Call before the first thread is started.
 void block_signals();
 
-/// A thread that turns signals into a StopRequest. At a second signal, or while no one polls the request, it ends the
-/// process at once; committed output is kept. In the latter case a first SIGUSR1 ends only rank 0, which ends the
-/// others. It also detects when another rank of the node has died or a rank hangs: it prints which one, where and in
-/// which work, once per node, and ends this process, which ends the job. Before that, rank 0 runs the shutdown hook;
-/// others let rank 0 go first.
+/// A thread that notices signals, the death of another rank of the node, and hangs, and does what answer_signal() and
+/// decide_end() say: it turns a signal into a StopRequest, or prints what has happened, once per node, and ends this
+/// process, which ends the job.
 class Watcher {
 public:
     /// All references outlive it. `host` is for messages.
@@ -31,11 +33,24 @@ public:
     Watcher& operator=(const Watcher&) = delete;
 
 private:
+    /// What an Ending is carried out with.
+    struct Reason {
+        ErrorText text{};
+        bool is_claimed = false;  // this process has claimed the node's message
+        std::string dump{};       // printed after the text
+        ErrorText note{};         // for the next attempt
+        int signal = 0;
+        int lost_rank = 0;
+        std::vector<std::uint64_t> lost_chunks{};
+    };
+
     void watch();
+    [[nodiscard]] bool is_root();
     void obey(int signal);
-    [[nodiscard]] bool ends_after_root(int signal);
+    [[noreturn]] void end_at_once(int signal, RunPhase phase);
     [[noreturn]] void end_after_death_of(const RankEntry& dead);
     [[noreturn]] void end_after(const Hang& hang);
+    [[noreturn]] void carry_out(const Ending& ending, const Reason& reason);
     void let_root_go_first() const;
 
     RankBoard& board_;
@@ -43,7 +58,7 @@ private:
     HangWatch& hangs_;
     ShutdownHook& shutdown_hook_;
     std::string host_;
-    Instant first_signal_{};
+    std::optional<Instant> first_signal_;
     std::atomic<bool> over_{false};
     std::thread thread_;
 };

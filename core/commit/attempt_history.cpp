@@ -65,11 +65,6 @@ void read_begin(const std::filesystem::path& folder, Attempt& attempt) {
     });
 }
 
-bool is_death(std::uint64_t code) {
-    return code == static_cast<std::uint64_t>(ExitCode::internal) ||
-           code == static_cast<std::uint64_t>(ExitCode::communication);
-}
-
 void add_cause(std::string& causes, std::string_view cause) {
     causes += fmt::format("{}{}", causes.empty() ? "" : "; ", escaped(cause));
 }
@@ -171,7 +166,7 @@ Attempt read_attempt(const RunPaths& paths, std::uint32_t number) {
     std::string said;
     const std::optional<std::uint64_t> code = read_end(folder, said);
     attempt.code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
-    attempt.died = !lost.empty() || !code || is_death(*code);
+    attempt.died = !lost.empty() || !attempt.code || counts_as_death(static_cast<ExitCode>(*attempt.code));
     attempt.end = !lost.empty() ? lost : !said.empty() ? said : "killed, or its node was lost";
     attempt.in_flight.assign(chunks.begin(), chunks.end());
     attempt.died_alone = read_lone_ranges(folder, attempt.tried_alone) && attempt.died;
@@ -232,6 +227,10 @@ void LoneRanges::write(std::string_view word, const ItemRange& range) {
     const std::string line = fmt::format("{} {} {}\n", word, range.first, range.count);
     file_.write_at(size_, line);
     size_ += line.size();
+}
+
+bool counts_as_death(ExitCode code) {
+    return code == ExitCode::internal || code == ExitCode::communication;
 }
 
 std::size_t deaths_without_progress(std::span<const Attempt> attempts) {

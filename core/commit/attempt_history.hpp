@@ -94,6 +94,9 @@ private:
 
 // Decisions; pure.
 
+/// Whether an attempt that ends with `code` has died: a later one may end the same way.
+[[nodiscard]] bool counts_as_death(ExitCode code);
+
 /// Number of deaths in a row, up to the last attempt, without a new chunk and without narrowing down their cause.
 [[nodiscard]] std::size_t deaths_without_progress(std::span<const Attempt> attempts);
 

@@ -26,32 +26,39 @@ struct StopCause {
     StopReason reason = StopReason::signal;
 };
 
-/// Request to end the run early, set by the signal thread and polled by the comm thread.
+/// Request to end the run early, set by the signal thread or the monitor and polled by the comm thread.
 class StopRequest {
 public:
     /// `bell` is rung on each request; it outlives this object.
     explicit StopRequest(Doorbell& bell) : bell_(bell) {}
 
-    /// `signal` is the signal received, or for other reasons one that stands for it.
+    /// The first request counts. `signal` is the signal received, or for other reasons one that stands for it.
     void ask(int signal, StopReason reason = StopReason::signal) noexcept {
-        reason_.store(reason, std::memory_order_relaxed);
-        signal_.store(signal, std::memory_order_release);
+        std::uint32_t none = 0;
+        request_.compare_exchange_strong(none, static_cast<std::uint32_t>(signal) | static_cast<std::uint32_t>(reason)
+                                                                                        << reason_shift);
         bell_.ring();
     }
 
     /// Signal of the request; 0 if there was none.
-    [[nodiscard]] int signal() const noexcept { return signal_.load(std::memory_order_acquire); }
+    [[nodiscard]] int signal() const noexcept {
+        return static_cast<int>(request_.load(std::memory_order_acquire) & signal_bits);
+    }
 
     /// Reason of the request.
-    [[nodiscard]] StopReason reason() const noexcept { return reason_.load(std::memory_order_relaxed); }
+    [[nodiscard]] StopReason reason() const noexcept {
+        return static_cast<StopReason>(request_.load(std::memory_order_acquire) >> reason_shift);
+    }
 
     void enter(RunPhase phase) noexcept { phase_.store(phase, std::memory_order_release); }
     [[nodiscard]] RunPhase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
 
 private:
+    static constexpr std::uint32_t reason_shift = 16;
+    static constexpr std::uint32_t signal_bits = (1U << reason_shift) - 1;
+
     Doorbell& bell_;
-    std::atomic<StopReason> reason_{StopReason::signal};
-    std::atomic<int> signal_{0};
+    std::atomic<std::uint32_t> request_{0};  // both in one word: two threads may ask at the same time
     std::atomic<RunPhase> phase_{RunPhase::preparing};
 };
 

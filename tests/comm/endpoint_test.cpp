@@ -55,7 +55,8 @@ TEST_F(EndpointTest, AnswersRequestsInTheirOrderSlotAfterSlot) {
         EXPECT_FALSE(ticket.arrived.ready());
 
         const std::uint32_t before = endpoint_.bell().listen();
-        endpoint_.complete_request({{turn, turn * 7, 7}, Clock::now()});
+        endpoint_.answer({{turn, turn * 7, 7}, Clock::now()});
+        endpoint_.complete_request();
 
         EXPECT_TRUE(ticket.arrived.ready());
         EXPECT_EQ(ticket.arrival->chunk, (Chunk{turn, turn * 7, 7}));
@@ -88,8 +89,10 @@ TEST_F(EndpointTest, RefusesMorePostsThanItsDepthAllows) {
 TEST_F(EndpointTest, KnowsTheOldestChunkThatWasNotDelivered) {
     EXPECT_FALSE(endpoint_.oldest_open());
 
-    endpoint_.complete_request({{3, 30, 10}, {}});
-    endpoint_.complete_request({{5, 50, 10}, {}});
+    endpoint_.answer({{3, 30, 10}, {}});
+    endpoint_.complete_request();
+    endpoint_.answer({{5, 50, 10}, {}});
+    endpoint_.complete_request();
     EXPECT_EQ(endpoint_.oldest_open(), (Chunk{3, 30, 10}));
 
     endpoint_.complete_delivery();
@@ -98,7 +101,8 @@ TEST_F(EndpointTest, KnowsTheOldestChunkThatWasNotDelivered) {
     endpoint_.complete_delivery();
     EXPECT_FALSE(endpoint_.oldest_open());
 
-    endpoint_.complete_request({{9, 90, 0}, {}});
+    endpoint_.answer({{9, 90, 0}, {}});
+    endpoint_.complete_request();
     EXPECT_FALSE(endpoint_.oldest_open()) << "the end of the input is no chunk";
 }
 

@@ -255,7 +255,8 @@ TEST_F(WatchOfAnotherNode, KnowsEveryChunkThatARankOfItsNodeHeld) {
         Endpoint& endpoint = endpoints.emplace_back(depth, bell);
         for (std::uint32_t i = 0; i < depth; ++i, ++id) {
             static_cast<void>(endpoint.request(item));
-            endpoint.complete_request({{id, id, 1}, Clock::now()});
+            endpoint.answer({{id, id, 1}, Clock::now()});
+            endpoint.complete_request();
         }
     }
     endpoints[0].complete_delivery();

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <deque>
 #include <stdexcept>
+#include <thread>
 #include <tuple>
 
 #include "core/stage_error.hpp"
@@ -205,6 +208,44 @@ TEST(LocalRun, NamesStageAndChunkOfAFailedWrite) {
     EXPECT_EQ(error.stage(), Stage::write);
     EXPECT_EQ(error.chunk(), (Chunk{9, 63, 7}));
     EXPECT_EQ(describe(std::make_exception_ptr(error), "").code, ExitCode::io_error);
+}
+
+TEST(LocalHub, RecordsAChunkBeforeItsDriverCanDieOfIt) {
+    const FakeSource source(3000);
+    MemoryWriter writer;
+    Doorbell bell;
+    const StopRequest stop(bell);
+    const ChunkGrid grid(source.count(), 1);
+    ReadAhead input(source, grid, {.input_bytes = test::fake_input_bytes}, bell);
+    OrderedResults results(writer, grid, test::fake_output_bytes, 8, bell);
+    ChunkServer server(grid, input, results, {.devices_of_rank = {1}, .depth = 1});
+    std::deque<Endpoint> endpoints;
+    Endpoint& endpoint = endpoints.emplace_back(1, bell);
+    RankEntry entry;
+    CommTrace trace(1, grid.chunks());
+    LocalHub hub(endpoints, server, entry, trace, 0);
+    std::uint64_t unrecorded = 0;
+    std::thread driver([&] {
+        std::array<std::byte, test::fake_input_bytes> item{};
+        const std::array<std::byte, test::fake_output_bytes> output{};
+        for (;;) {
+            const Ticket ticket = endpoint.request(item);
+            while (!ticket.arrived.ready()) {  // without sleep, to be as quick as can be
+            }
+            const Chunk chunk = ticket.arrival->chunk;
+            if (chunk.end_of_input()) {
+                break;
+            }
+            unrecorded += entry.chunk.load() == chunk.id ? 0 : 1;
+            endpoint.deliver(chunk, output).wait();
+        }
+        endpoint.close();
+    });
+
+    static_cast<void>(serve(server, hub, nullptr, bell, stop));
+    driver.join();
+
+    EXPECT_EQ(unrecorded, 0U);
 }
 
 }  // namespace

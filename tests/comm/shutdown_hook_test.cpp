@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -12,24 +14,24 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-TEST(ShutdownHook, RunsItsActionOnceWithTheReason) {
-    std::vector<std::string> reasons;
+TEST(ShutdownHook, RunsItsActionOnceWithCodeAndReason) {
+    std::vector<std::pair<ExitCode, std::string>> ends;
     ShutdownHook hook;
-    hook.set([&](const ErrorText& reason) { reasons.push_back(reason.id); });
+    hook.set([&](ExitCode code, const ErrorText& reason) { ends.emplace_back(code, reason.id); });
 
-    hook.run({.id = "E-RUN-001"}, 60s);
-    hook.run({.id = "E-RUN-076"}, 60s);
+    hook.run(ExitCode::internal, {.id = "E-RUN-001"}, 60s);
+    hook.run(ExitCode::communication, {.id = "E-RUN-076"}, 60s);
 
-    EXPECT_THAT(reasons, ElementsAre("E-RUN-001"));
+    EXPECT_THAT(ends, ElementsAre(std::pair(ExitCode::internal, "E-RUN-001")));
 }
 
 TEST(ShutdownHook, RunsNothingOnceItIsCleared) {
     int times = 0;
     ShutdownHook hook;
-    hook.set([&](const ErrorText&) { ++times; });
+    hook.set([&](ExitCode, const ErrorText&) { ++times; });
     hook.clear();
 
-    hook.run({}, 60s);
+    hook.run(ExitCode::internal, {}, 60s);
 
     EXPECT_EQ(times, 0);
 }
@@ -37,12 +39,12 @@ TEST(ShutdownHook, RunsNothingOnceItIsCleared) {
 TEST(ShutdownHook, SurvivesAnActionThatFails) {
     int times = 0;
     ShutdownHook hook;
-    hook.set([&](const ErrorText&) {
+    hook.set([&](ExitCode, const ErrorText&) {
         ++times;
         throw std::runtime_error("no space");
     });
 
-    EXPECT_NO_THROW(hook.run({}, 60s));
+    EXPECT_NO_THROW(hook.run(ExitCode::internal, {}, 60s));
     EXPECT_NO_THROW(hook.clear());
     EXPECT_EQ(times, 1);
 }
@@ -51,12 +53,12 @@ TEST(ShutdownHook, IsNotHeldUpByAnActionThatClearWaitsFor) {
     std::promise<void> release;
     std::atomic<bool> is_done = false;
     ShutdownHook hook;
-    hook.set([&, wait = release.get_future().share()](const ErrorText&) {
+    hook.set([&, wait = release.get_future().share()](ExitCode, const ErrorText&) {
         wait.wait();
         is_done = true;
     });
 
-    hook.run({}, 1ms);
+    hook.run(ExitCode::internal, {}, 1ms);
 
     EXPECT_FALSE(is_done);
     release.set_value();

@@ -1,10 +1,16 @@
 #include "comm/watcher.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <deque>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/proc.hpp"
@@ -53,6 +59,80 @@ TEST_F(WatcherDeathTest, EndsARankWhoseRootWasStoppedBeforeItServed) {
 TEST_F(WatcherDeathTest, NotesThatRankZeroWasStoppedBeforeItsFirstChunk) {
     EXPECT_EXIT(meet({.number = 0, .phase = RunPhase::preparing}, {SIGUSR1}), testing::ExitedWithCode(75),
                 "noted: stopped by SIGUSR1 before the first chunk, 10");
+}
+
+/// Three ranks of a node, whose board processes share: rank 0, one that is killed, and one that looks late.
+class WatcherOfANodeDeathTest : public testing::Test {
+protected:
+    WatcherOfANodeDeathTest() { testing::FLAGS_gtest_death_test_style = "fast"; }  // a fork, which shares the board
+
+    RankBoard& root() { return boards_[0]; }
+    RankBoard& killed() { return boards_[1]; }
+    RankBoard& late() { return boards_[2]; }
+
+    /// In a process of its own, as the rank of `board`, until its watcher ends it.
+    [[noreturn]] static void watch(RankBoard& board) {
+        block_signals();
+        board.mine().pid.store(::getpid());
+        Doorbell bell;
+        StopRequest stop(bell);
+        stop.enter(RunPhase::serving);
+        Activities activities;
+        activities.add(ActivityKind::device, "device 0").work(Stage::compute, 7);
+        HangWatch hangs(board, activities, "n1");
+        hangs.begin({.timeout = std::chrono::milliseconds(1)});
+        ShutdownHook shutdown_hook;
+        shutdown_hook.set_notes({.lost_rank =
+                                     [](int rank, const std::string&, const std::vector<std::uint64_t>&) {
+                                         std::fprintf(stderr, "rank %d is noted as lost\n", rank);
+                                     },
+                                 .end = {}});
+        const Watcher watcher(board, stop, hangs, shutdown_hook, "n1");
+        static_cast<void>(eventually([] { return false; }));
+        ::_exit(0);
+    }
+
+private:
+    static std::deque<RankBoard> make_boards() {
+        constexpr std::size_t ranks = 3;
+        NodeMemory memory = NodeMemory::for_node(RankBoard::bytes_for(ranks));
+        const NodeMemory::Ticket ticket = memory.ticket().value();
+        std::deque<RankBoard> boards;
+        boards.emplace_back(std::move(memory), ranks, 0);
+        for (std::size_t place = 1; place < ranks; ++place) {
+            boards.emplace_back(NodeMemory::map(ticket).value(), ranks, place);
+        }
+        return boards;
+    }
+
+    std::deque<RankBoard> boards_ = make_boards();
+};
+
+/// The number of a process that is gone.
+pid_t gone() {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+    return child;
+}
+
+TEST_F(WatcherOfANodeDeathTest, TakesNobodyForDeadWhoHasEndedAfterAnothersDeath) {
+    killed().mine().pid.store(gone());
+    EXPECT_EXIT(watch(root()), testing::ExitedWithCode(70), "rank 1 on n1: died(.|\n)*rank 1 is noted as lost");
+    EXPECT_EQ(root().mine().code.load(), ExitCode::internal);
+    root().mine().pid.store(gone());
+
+    EXPECT_EXIT(watch(late()), testing::ExitedWithCode(70), testing::Not(testing::HasSubstr("noted as lost")));
+}
+
+TEST_F(WatcherOfANodeDeathTest, EndsAsRankZeroDoesAfterAHangThatAnotherHasTold) {
+    static_cast<void>(killed().claim_message());
+    EXPECT_EXIT(watch(root()), testing::ExitedWithCode(76), testing::Not(testing::HasSubstr("noted as lost")));
+    root().mine().pid.store(gone());
+
+    EXPECT_EXIT(watch(late()), testing::ExitedWithCode(76), testing::Not(testing::HasSubstr("noted as lost")));
 }
 
 }  // namespace

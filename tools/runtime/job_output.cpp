@@ -170,19 +170,18 @@ std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& 
     return std::make_unique<CommittedOutput>(std::move(options));
 }
 
-std::filesystem::path attempt_folder(const PreparedJob& job) {
-    return paths_of(job.job.output).attempt(job.output->attempt());
+std::filesystem::path attempt_folder(const JobConfig::Output& to, const CommittedOutput& output) {
+    return paths_of(to).attempt(output.attempt());
 }
 
-std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
-    const std::uint32_t number = job.output->attempt();
+std::vector<Attempt> look_at_attempts(const JobConfig::Output& to, const CommittedOutput& output, bool retry) {
     if (retry) {
-        note_fresh_start(attempt_folder(job));
+        note_fresh_start(attempt_folder(to, output));
         return {};
     }
-    std::vector<Attempt> attempts = read_attempts(paths_of(job.job.output), number);
+    std::vector<Attempt> attempts = read_attempts(paths_of(to), output.attempt());
     std::vector<std::uint64_t> suspects = suspected_chunks(attempts);
-    std::erase_if(suspects, [&](std::uint64_t chunk) { return chunk < job.output->first_chunk(); });
+    std::erase_if(suspects, [&](std::uint64_t chunk) { return chunk < output.first_chunk(); });
     if (!is_hopeless(attempts, suspects)) {
         return attempts;
     }
@@ -194,15 +193,14 @@ std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry) {
     }
     throw Error(ExitCode::no_progress,
                 {.id = "E-RUN-082",
-                 .where = escaped(job.job.output.path.native()),
+                 .where = escaped(to.path.native()),
                  .what = fmt::format("{} attempts in a row died without a new chunk{}", deaths, ends),
                  .hint = "find out what they died of; --retry tries again"});
 }
 
-std::vector<AttemptSummary> attempts_at(const PreparedJob& job) {
-    const std::uint32_t number = job.output->attempt();
-    std::vector<AttemptSummary> attempts = earlier_attempts(paths_of(job.job.output), number);
-    attempts.push_back({.number = number});
+std::vector<AttemptSummary> attempts_at(const JobConfig::Output& to, const CommittedOutput& output) {
+    std::vector<AttemptSummary> attempts = earlier_attempts(paths_of(to), output.attempt());
+    attempts.push_back({.number = output.attempt()});
     return attempts;
 }
 
@@ -219,11 +217,11 @@ void keep_job(const PreparedJob& job) {
     static_cast<void>(place_text(kept_text(job.job, paths), paths.job_file(), paths.run_folder()));
 }
 
-void warn_at_the_end(const PreparedJob& job) {
-    for (const ErrorText& warning : job.output->warnings()) {
+void warn_at_the_end(const CommittedOutput& output, const PreparedJob& job) {
+    for (const ErrorText& warning : output.warnings()) {
         say(warning);
     }
-    const std::uint64_t values = job.output->complete()->nonfinite();
+    const std::uint64_t values = output.complete()->nonfinite();
     if (job.job.output.nonfinite == NonfinitePolicy::flag && values != 0) {
         say(ErrorText{.id = "W-NUM-082",
                       .where = escaped(job.job.output.path.native()),

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "comm/rank_board.hpp"
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/committed_output.hpp"
 #include "core/config/config.hpp"
+#include "scheduler/attempt_summary.hpp"
 #include "tools/runtime/job_plan.hpp"
 
 namespace sluice {
@@ -22,16 +24,25 @@ namespace sluice {
 /// committed, for messages of the node's ranks at their end. Throws Error as CommittedOutput.
 [[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& board);
 
-/// The folder of this attempt; `job.output` is open and not complete.
-[[nodiscard]] std::filesystem::path attempt_folder(const PreparedJob& job);
+/// An attempt at an output that is open and not complete.
+struct OpenAttempt {
+    std::unique_ptr<CommittedOutput> output;
+    std::filesystem::path folder;           ///< The attempt's own, in the run's.
+    std::vector<AttemptSummary> summaries;  ///< Of earlier attempts, and of this one, yet to be described.
+    std::vector<Attempt> earlier;           ///< Earlier attempts that count.
+};
 
-/// Earlier attempts and their ends, all ignored with `retry`; `job.output` is open and not complete. Throws Error
-/// (no_progress, E-RUN-082) when this attempt would only die like the last ones.
-[[nodiscard]] std::vector<Attempt> look_at_attempts(const PreparedJob& job, bool retry);
+// What it is made of, from `output`, which is open and not complete, at `to`.
 
-/// Earlier attempts, from their reports and folders, and this one, yet to be described. `job.output` is open and not
-/// complete.
-[[nodiscard]] std::vector<AttemptSummary> attempts_at(const PreparedJob& job);
+[[nodiscard]] std::filesystem::path attempt_folder(const JobConfig::Output& to, const CommittedOutput& output);
+
+/// Earlier attempts and their ends, all ignored with `retry`. Throws Error (no_progress, E-RUN-082) when this attempt
+/// would only die like the last ones.
+[[nodiscard]] std::vector<Attempt> look_at_attempts(const JobConfig::Output& to, const CommittedOutput& output,
+                                                    bool retry);
+
+/// By reports and folders.
+[[nodiscard]] std::vector<AttemptSummary> attempts_at(const JobConfig::Output& to, const CommittedOutput& output);
 
 /// The message that the output, of `items` items, is already complete.
 [[nodiscard]] std::string already_complete(const std::filesystem::path& output, std::uint64_t items);
@@ -44,7 +55,7 @@ void keep_job(const PreparedJob& job);
 
 /// After publish(), warns of leftovers that could not be removed and, if the job wants it, of results that are not
 /// finite.
-void warn_at_the_end(const PreparedJob& job);
+void warn_at_the_end(const CommittedOutput& output, const PreparedJob& job);
 
 /// Warns of damage left by earlier attempts, and reports that the run continues.
 void say_what_was_found(const CommittedOutput& output, const PreparedJob& job, bool quiet);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <future>
-#include <tuple>
 #include <utility>
 
 #include "core/config/config.hpp"
@@ -62,88 +61,112 @@ Weights make_weights(const JobConfig::Model& model, const OpenApp& app) {
     return {std::move(file), app.read_weights(model.weights->native())};
 }
 
-/// Opens everything that the job names: the app, its files, the input and the weights.
-PreparedJob open_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
+/// All that a job names, open.
+struct OpenedJob {
+    std::unique_ptr<OpenApp> app;
+    AppFiles app_files;
+    std::unique_ptr<ItemCodec> codec;  // outlives the source
+    std::unique_ptr<ItemSource> source;
+    Weights weights;
+};
+
+OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases) {
     PhaseTimer opening(phases, Phase::job);
-    PreparedJob prepared;
-    prepared.job = std::move(config);
-    const JobConfig& job = prepared.job;
     check_output_path(job.output.path);
     check_report_path(job.output.report, job.output.path);
-    JobPlan& plan = prepared.plan;
-    plan.app = job.app;
-    plan.settings = encode(job.settings);
-    plan.precision = job.run.precision;
-    prepared.app = open_app(plan, apps, job.model.weights);
-    prepared.app_files = open_app_files(job.settings, *prepared.app);  // before the codec reads them
-    prepared.codec = prepared.app->make_codec();
-    check_format(job.output.format, prepared.codec->output_fields());
+    auto app = open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights);
+    AppFiles app_files = open_app_files(job.settings, *app);  // before the codec reads them
+    auto codec = app->make_codec();
+    check_format(job.output.format, codec->output_fields());
     opening.stop();
-    std::future<Weights> weights = std::async(std::launch::async, [&] {
+    std::future<Weights> reading = std::async(std::launch::async, [&] {
         const PhaseTimer timer(phases, Phase::weights);
-        return make_weights(job.model, *prepared.app);
+        return make_weights(job.model, *app);
     });
     PhaseTimer index(phases, Phase::index);
     fault_delay("index");
-    prepared.source = open_input(job.input, *prepared.codec);  // if both fail, this error is reported
+    auto source = open_input(job.input, *codec);  // if both fail, this error is reported
     index.stop();
-    std::tie(prepared.weights_file, prepared.weights) = weights.get();
-    prepared.flop_per_item = prepared.app->flop_per_item(prepared.weights);
-    plan.items = prepared.source->count();
-    return prepared;
+    Weights weights = reading.get();
+    return {.app = std::move(app),
+            .app_files = std::move(app_files),
+            .codec = std::move(codec),
+            .source = std::move(source),
+            .weights = std::move(weights)};
 }
 
-void plan_devices(PreparedJob& prepared) {
-    const JobConfig& job = prepared.job;
-    JobPlan& plan = prepared.plan;
-    plan.device = choose_device(job.run.device);
-    if (job.run.device == DeviceKind::automatic && plan.device == DeviceKind::host) {
-        prepared.device_note = fmt::format("no GPU: {}", why_no_cuda());
+struct ChosenDevice {
+    DeviceKind kind = DeviceKind::host;
+    std::string gpu{};   // PreparedJob::gpu
+    std::string note{};  // PreparedJob::device_note
+};
+
+ChosenDevice choose_checked_device(const JobConfig& job, const OpenApp& app) {
+    ChosenDevice device{.kind = choose_device(job.run.device)};
+    if (job.run.device == DeviceKind::automatic && device.kind == DeviceKind::host) {
+        device.note = fmt::format("no GPU: {}", why_no_cuda());
     }
-    if (plan.device == DeviceKind::cuda && cuda_device_count() > 0) {
-        prepared.gpu = cuda_device_model(0);
+    if (device.kind == DeviceKind::cuda && cuda_device_count() > 0) {
+        device.gpu = cuda_device_model(0);
     }
-    check_kind(job, *prepared.app, plan.device);
-    check_precision(job.run, plan.device);
-    prepared.app->check(plan.precision, plan.device);
-    plan.devices = job.run.devices;
-    plan.bind = job.layout.bind;
-    plan.layout = job.layout;
+    check_kind(job, app, device.kind);
+    check_precision(job.run, device.kind);
+    app.check(job.run.precision, device.kind);
+    return device;
 }
 
-std::uint32_t chunk_items_of(const PreparedJob& prepared) {
-    if (prepared.job.pipeline.chunk_items) {
-        return *prepared.job.pipeline.chunk_items;
-    }
-    if (prepared.begun_with.chunk_items) {
-        return *prepared.begun_with.chunk_items;
-    }
-    return is_chunk_size_measured(prepared)
-               ? 1
-               : choose_chunk_items(prepared.plan.items, prepared.flop_per_item, prepared.app->least_chunk());
-}
-
-void plan_chunks(PreparedJob& prepared) {
-    const JobConfig::Pipeline& wanted = prepared.job.pipeline;
-    JobPlan& plan = prepared.plan;
-    // Buffers hold a chunk, which need not exceed the job's items.
-    plan.chunk_items = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(plan.items, 1, chunk_items_of(prepared)));
-    const bool is_serial = wanted.mode == PipelineMode::serial;
-    plan.depth = is_serial ? 1 : wanted.depth.value_or(choose_depth(wanted.mode));
-    plan.depth_by = is_serial ? DepthBy::serial_mode : wanted.depth ? DepthBy::job : DepthBy::program;
+/// Buffers hold a chunk, which need not exceed the job's `items`.
+std::uint32_t at_most(std::uint64_t items, std::uint32_t chunk_items) {
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(items, 1, chunk_items));
 }
 
 }  // namespace
 
 PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
-    PreparedJob prepared = open_job(std::move(config), apps, phases);
-    plan_devices(prepared);
-    prepared.begun_with = choices_of_run(prepared.job.output);
-    prepared.plan.instructions = prepared.begun_with.instructions.value_or(host_instructions());
-    prepared.plan.hang_timeout = prepared.job.fault.hang_timeout;
-    prepared.plan.drain_timeout = prepared.job.fault.drain_timeout;
-    plan_chunks(prepared);
-    return prepared;
+    OpenedJob open = open_job(config, apps, phases);
+    auto& [weights_file, weights] = open.weights;
+    const double flop_per_item = open.app->flop_per_item(weights);
+    const std::uint64_t items = open.source->count();
+    ChosenDevice device = choose_checked_device(config, *open.app);
+    RunChoices begun_with = choices_of_run(config.output);
+    const JobConfig::Pipeline& wanted = config.pipeline;
+    const bool is_serial = wanted.mode == PipelineMode::serial;
+    const auto given = wanted.chunk_items ? wanted.chunk_items : begun_with.chunk_items;
+    const bool is_measured = device.kind == DeviceKind::cuda && !given;
+    const std::uint32_t chunk_items = given         ? *given
+                                      : is_measured ? 1
+                                                    : choose_chunk_items(items, flop_per_item, open.app->least_chunk());
+    JobPlan plan{
+        .app = config.app,
+        .settings = encode(config.settings),
+        .precision = config.run.precision,
+        .items = items,
+        .chunk_items = at_most(items, chunk_items),
+        .depth = is_serial ? 1 : wanted.depth.value_or(choose_depth(wanted.mode)),
+        .depth_by = is_serial      ? DepthBy::serial_mode
+                    : wanted.depth ? DepthBy::job
+                                   : DepthBy::program,
+        .device = device.kind,
+        .instructions = begun_with.instructions.value_or(host_instructions()),
+        .devices = config.run.devices,
+        .bind = config.layout.bind,
+        .layout = config.layout,
+        .hang_timeout = config.fault.hang_timeout,
+        .drain_timeout = config.fault.drain_timeout,
+    };
+    return {.job = std::move(config),
+            .plan = std::move(plan),
+            .app = std::move(open.app),
+            .app_files = std::move(open.app_files),
+            .codec = std::move(open.codec),
+            .source = std::move(open.source),
+            .weights_file = std::move(weights_file),
+            .weights = std::move(weights),
+            .flop_per_item = flop_per_item,
+            .begun_with = std::move(begun_with),
+            .gpu = std::move(device.gpu),
+            .device_note = std::move(device.note),
+            .chunk_note = {}};
 }
 
 bool is_chunk_size_measured(const PreparedJob& job) {

@@ -6,20 +6,15 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "core/app.hpp"
 #include "core/chunk_grid.hpp"
-#include "core/commit/attempt_history.hpp"
-#include "core/commit/committed_output.hpp"
-#include "core/commit/held_folder.hpp"
 #include "core/config/config.hpp"
 #include "core/input/item_source.hpp"
 #include "core/input/weights_file.hpp"
 #include "core/stage_error.hpp"
 #include "core/trace/trace.hpp"
 #include "kernels/host_instructions.hpp"
-#include "scheduler/attempt_summary.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "tools/runtime/app_files.hpp"
 
@@ -65,16 +60,12 @@ struct PreparedJob {
     std::unique_ptr<ItemCodec> codec;  // outlives the source
     std::unique_ptr<ItemSource> source;
     std::unique_ptr<WeightsFile> weights_file;  // null: random
-    WeightBlob weights;
+    WeightBlob weights;                         // until they are moved to where they are prepared
     double flop_per_item = 0;
-    RunChoices begun_with;                    // of the existing run
-    std::string gpu;                          // model of the first GPU; empty: none visible
-    std::string device_note;                  // why "auto" did not choose a GPU; empty: it did, or was not asked
-    std::string chunk_note;                   // why the chunks have this size; may be empty
-    std::vector<Attempt> attempts;            // earlier ones; set once output is open
-    std::vector<AttemptSummary> summaries;    // the same, plus this one
-    std::unique_ptr<CommittedOutput> output;  // null until open_output()
-    std::optional<HeldFolder> notes;          // where this attempt records its end; set once output is open
+    RunChoices begun_with;    // of the existing run
+    std::string gpu;          // model of the first GPU; empty: none visible
+    std::string device_note;  // why "auto" did not choose a GPU; empty: it did, or was not asked
+    std::string chunk_note;   // why the chunks have this size; may be empty
 };
 
 /// Whether tune() still has to choose the chunk size, which is 1 until then.

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "comm/job_end.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
 #include "core/machine/cgroup.hpp"
@@ -45,29 +46,29 @@ std::uint32_t readers_for(const PreparedJob& job, const PreparedRank& rank) {
 
 }  // namespace
 
-JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting, PreparedRank& rank,
-                     const RunOptions& options)
+JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt& attempt, const Meeting& meeting,
+                     PreparedRank& rank, const RunOptions& options)
     : context_(root.context),
       root_(root),
       job_(job),
+      attempt_(attempt),
       hosts_(meeting.hosts),
       rank_(rank),
       options_(options),
       grid_(job.plan.grid()) {
-    job.plan.depth = rank.wire.depth;
-    announce_size();
+    note_size();
     const std::uint32_t readers = readers_for(job, rank);
     const StartingReaders starting(context_, rank.share, readers);
     input_.emplace(*job.source, grid_,
                    ReadAheadOptions{.input_bytes = rank.wire.item.input_bytes,
-                                    .staged = rank.queues.staged,
+                                    .staged = rank.queues->staged,
                                     .readers = readers,
                                     .on_demand = job.job.pipeline.mode == PipelineMode::serial,
                                     .activities = &context_.activities},
                    context_.bell);
     encoders_ = count_encoders();
-    job.output->use_encoders(encoders_.used);
-    results_.emplace(*job.output, grid_, rank.wire.item.output_bytes, rank.queues.window, context_.bell,
+    attempt.output->use_encoders(encoders_.used);
+    results_.emplace(*attempt.output, grid_, rank.wire.item.output_bytes, rank.queues->window, context_.bell,
                      &context_.activities.add(ActivityKind::writer, "writer"));
     server_.emplace(
         grid_, *input_, *results_,
@@ -76,8 +77,8 @@ JobServer::JobServer(const Root& root, PreparedJob& job, const Meeting& meeting,
     comm_trace_.emplace(context_.session == nullptr ? 1 : context_.session->size(), grid_.chunks_left());
     local_.emplace(rank.endpoints, *server_, context_.board.mine(), *comm_trace_, 0);
     if (context_.session != nullptr) {
-        root_.others = &remote_.emplace(*context_.session, *server_, *comm_trace_, rank.wire, rank.devices,
-                                        rank.queues.staged, rank.queues.window);
+        remote_.emplace(*context_.session, *server_, *comm_trace_, rank.wire, rank.devices, rank.queues->staged,
+                        rank.queues->window);
     }
     const auto items_written = [this] { return results_->items_written(); };
     if (options.progress) {
@@ -93,37 +94,33 @@ JobServer::~JobServer() {
 RankTrace JobServer::run() {
     DriverTeam team(*rank_.app, rank_.endpoints, driver_options(context_, job_.plan, rank_));
     warn_once(context_, team.finding());
-    const HangDetection hang_detection(context_, hang_watch_options(),
-                                       [&, this](const ErrorText& reason) { end_abruptly(team, reason); });
+    const HangDetection hang_detection(
+        context_, hang_watch_options(),
+        [&, this](ExitCode code, const ErrorText& reason) { end_abruptly(team, code, reason); });
     try {
         bind_comm_thread(context_, rank_.share);
         context_.stop.enter(RunPhase::serving);
         if (remote_) {
             remote_->heartbeats().send_every(heartbeat_interval(job_.plan.hang_timeout));
         }
-        send_heartbeats_while(root_, [&, this] {
+        send_heartbeats_while(others(), [&, this] {
             const PhaseTimer timer(context_.phases, Phase::suspects);
-            compute_suspects(context_, job_, rank_, *server_);
+            compute_suspects(context_, job_, attempt_, rank_, *server_);
         });
-        const Served served = serve(*server_, *local_, root_.others, context_.bell, context_.stop,
+        const Served served = serve(*server_, *local_, others(), context_.bell, context_.stop,
                                     {.activity = &context_.activities.add(ActivityKind::comm, "comm thread"),
                                      .drain_timeout = job_.job.fault.drain_timeout,
                                      .on_drain = [&, this](const StopCause& cause) { drain(cause, team); }});
         context_.stop.enter(RunPhase::finishing);
-        if (served.lost_rank != 0) {
-            end_after_loss(served);
-        }
         PhaseTimer publishing(context_.phases, Phase::publish);
-        finish(served, server_->end() == grid_.chunks());
+        finish(served);
         publishing.stop();
         if (remote_) {
             remote_->end_ranks(ExitCode::ok);
         }
     } catch (...) {
         progress_.reset();
-        const Failure failure = describe_at_root(std::current_exception(), context_);
-        note_device_failure(context_, std::current_exception(), failure);
-        end_all(root_, failure);
+        fail(root_, reach(), std::current_exception());
     }
     const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
@@ -135,10 +132,9 @@ RankTrace JobServer::run() {
 }
 
 /// Saves what can be saved before this process is ended, while some of its threads may hang.
-void JobServer::end_abruptly(const DriverTeam& team, const ErrorText& reason) {
+void JobServer::end_abruptly(const DriverTeam& team, ExitCode code, const ErrorText& reason) {
     results_->hurry();
     root_.monitor.explain(reason);
-    const ExitCode code = reason.id == "E-RUN-076" ? ExitCode::communication : ExitCode::internal;
     root_.monitor.end(code);
     publish_report(partial_report(team, reason), job_, options_,
                    {.code = code, .is_kept = context_.board.committed().chunks != 0});
@@ -174,7 +170,7 @@ void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
     say_that_it_drains(cause);
     results_->hurry();
     if (remote_) {
-        send_heartbeats_while(root_, [&, this] {
+        send_heartbeats_while(others(), [&, this] {
             const RunReport report = partial_report(team, why_it_drains(cause));
             try {
                 publish_report(report, job_, {.quiet = true}, {.is_kept = context_.board.committed().chunks != 0});
@@ -184,49 +180,50 @@ void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
     }
 }
 
-void JobServer::finish(const Served& served, bool whole) {
-    if (!served.gave_up && whole) {
-        send_heartbeats_while(root_, [this] { job_.output->publish(); });
+void JobServer::finish(const Served& served) {
+    const std::optional<std::string> given_up =
+        served.lost_rank == 0 ? std::nullopt : cause_of_loss(attempt_.folder, 0);
+    const EndCause cause = cause_of_end(served, server_->end() == grid_.chunks(), given_up.has_value());
+    const Ending ending = decide_end({.cause = cause});
+    if (ending.saves == Ending::Saves::output) {
+        send_heartbeats_while(others(), [this] { attempt_.output->publish(); });
         context_.board.set_committed({});
-        warn_at_the_end(job_);
+        warn_at_the_end(*attempt_.output, job_);
         return;
     }
     commit_what_came();
-    stopped_by_ = stopped_early(served, context_.board.committed());
-    if (served.gave_up) {  // other ranks are busy and do not receive messages
+    Failure end{
+        .code = ending.code,
+        .text = given_up ? given_up_by_others(context_, *given_up) : stopped_early(served, context_.board.committed())};
+    if (ending.notes_loss) {
+        std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
+        std::ranges::sort(chunks);
+        end.text = lost_while_draining(served, hosts_.at(static_cast<std::size_t>(served.lost_rank)), chunks);
+        context_.shutdown_hook.note_lost_rank(served.lost_rank, end.text.where + " " + end.text.what, chunks);
+    }
+    if (ending.way == Ending::Way::abort) {
         progress_.reset();
-        end_all(root_, *stopped_by_);
+        end_all(root_, reach(), std::move(end));
     }
-    send_heartbeats_while(root_, [this] { job_.output->abandon_if_empty(); });
-}
-
-void JobServer::end_after_loss(const Served& served) {
-    commit_what_came();
-    progress_.reset();
-    if (const auto cause = cause_of_loss(job_.plan.dump_folder, 0)) {
-        end_all(root_, given_up_by_others(context_, *cause));
-    }
-    std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
-    std::ranges::sort(chunks);
-    const Failure lost = lost_while_draining(served, hosts_.at(static_cast<std::size_t>(served.lost_rank)), chunks);
-    context_.shutdown_hook.note_lost_rank(served.lost_rank, lost.text.where + " " + lost.text.what, chunks);
-    end_all(root_, lost);
+    send_heartbeats_while(others(), [this] { attempt_.output->abandon_if_empty(); });
+    stopped_by_ = std::move(end);
 }
 
 void JobServer::commit_what_came() {
-    send_heartbeats_while(root_, [this] {
+    send_heartbeats_while(others(), [this] {
         results_->stop();
-        job_.output->commit();
+        attempt_.output->commit();
     });
 }
 
-/// Records this attempt's size for later ones and for the report.
-void JobServer::announce_size() {
-    AttemptSummary& attempt = job_.summaries.back();
-    attempt.ranks = static_cast<std::uint32_t>(rank_.devices.size());
-    attempt.devices = std::accumulate(rank_.devices.begin(), rank_.devices.end(), 0U);
+std::uint32_t JobServer::devices() const {
+    return std::accumulate(rank_.devices.begin(), rank_.devices.end(), 0U);
+}
+
+/// For later attempts.
+void JobServer::note_size() const {
     try {
-        note_begin(job_.plan.dump_folder, *attempt.ranks, *attempt.devices);
+        note_begin(attempt_.folder, ranks(), devices());
     } catch (const Error& error) {
         throw while_running(error);
     }
@@ -237,28 +234,37 @@ HangWatchOptions JobServer::hang_watch_options() const {
             .devices = rank_.endpoints.size(),
             .book = &server_->book(),
             .hosts = hosts_,
-            .dump_folder = job_.plan.dump_folder,
-            .given_up = [folder = job_.plan.dump_folder] { return cause_of_loss(folder, 0); }};
+            .dump_folder = attempt_.folder,
+            .given_up = [folder = attempt_.folder] { return cause_of_loss(folder, 0); }};
 }
 
 EncoderThreads JobServer::count_encoders() const {
     EncodingNeeds needs{.cores = cores_of_readers(rank_.share),
                         .items = grid_.items() - grid_.items_done(),
                         .chunk_items = grid_.chunk_items(),
-                        .row_bytes = job_.output->estimate_row_bytes()};
+                        .row_bytes = attempt_.output->estimate_row_bytes()};
     const std::uint32_t used = choose_encoders(needs);
     needs.cores = std::numeric_limits<std::uint32_t>::max();
     return {.used = used, .useful = choose_encoders(needs)};
 }
 
+RunReport JobServer::report() const {
+    RunReport report = report_of_run(job_, *attempt_.output, results_->items_written());
+    report.depth = rank_.wire.depth;
+    report.queues = *rank_.queues;
+    report.encoders = encoders_;
+    report.links = links();
+    report.attempts = attempt_.summaries;
+    report.attempts.back().ranks = ranks();
+    report.attempts.back().devices = devices();
+    return report;
+}
+
 /// Report of a run that ends abruptly: this rank's records, and the other ranks' returned chunks.
 RunReport JobServer::partial_report(const DriverTeam& team, const ErrorText& reason) const {
     RankTrace trace = joined(team.trace_so_far(), input_->traces_so_far(), results_->trace_so_far());
-    RunReport report = report_of_run(job_, results_->items_written());
-    report.queues = rank_.queues;
-    report.encoders = encoders_;
+    RunReport report = this->report();
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
-    report.links = links();
     report.ranks.push_back(make_rank_report(complete_trace(context_, std::move(trace)), context_.start, {}));
     const std::vector<GrantBook::Rank> returned = server_->book().ranks();
     for (std::size_t rank = 1; rank < returned.size(); ++rank) {

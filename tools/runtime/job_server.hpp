@@ -15,6 +15,7 @@
 #include "core/output/ordered_results.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/report.hpp"
+#include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/prepare_rank.hpp"
 #include "tools/runtime/progress.hpp"
@@ -28,8 +29,8 @@ namespace sluice {
 class JobServer {
 public:
     /// All arguments except `options` outlive it. Throws Error.
-    JobServer(const Root& root, PreparedJob& job, const Meeting& meeting, PreparedRank& rank,
-              const RunOptions& options);
+    JobServer(const Root& root, const PreparedJob& job, const OpenAttempt& attempt, const Meeting& meeting,
+              PreparedRank& rank, const RunOptions& options);
     ~JobServer();
     JobServer(const JobServer&) = delete;
     JobServer& operator=(const JobServer&) = delete;
@@ -38,38 +39,38 @@ public:
     /// trace. Call once. After a failure it ends this process and all ranks.
     [[nodiscard]] RankTrace run();
 
-    /// By this attempt.
-    [[nodiscard]] std::uint64_t items_written() const { return results_->items_written(); }
-
-    /// One per rank other than 0.
-    [[nodiscard]] std::vector<LinkTraffic> links() const;
+    /// The run's report so far, without the ranks' own.
+    [[nodiscard]] RunReport report() const;
 
     /// Clock bounds from each rank's messages; empty in a single process.
     [[nodiscard]] std::span<const ClockBounds> clock_bounds() const {
         return remote_ ? remote_->clock_bounds() : std::span<const ClockBounds>();
     }
 
-    [[nodiscard]] const EncoderThreads& encoders() const noexcept { return encoders_; }
-
     /// After run(): why it ended early.
     [[nodiscard]] const std::optional<Failure>& stopped_by() const noexcept { return stopped_by_; }
 
 private:
-    void announce_size();
+    [[nodiscard]] MpiRemoteHub* others() { return remote_ ? &*remote_ : nullptr; }
+    [[nodiscard]] EndReach reach() { return {.output = attempt_.output.get(), .others = others()}; }
+    [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(rank_.devices.size()); }
+    [[nodiscard]] std::uint32_t devices() const;  ///< Of all ranks.
+    [[nodiscard]] std::vector<LinkTraffic> links() const;
+    void note_size() const;
     [[nodiscard]] EncoderThreads count_encoders() const;
     void drain(const StopCause& cause, const DriverTeam& team);
-    void end_abruptly(const DriverTeam& team, const ErrorText& reason);
-    void finish(const Served& served, bool whole);
+    void end_abruptly(const DriverTeam& team, ExitCode code, const ErrorText& reason);
+    void finish(const Served& served);
     void commit_what_came();
-    [[noreturn]] void end_after_loss(const Served& served);
     [[nodiscard]] HangWatchOptions hang_watch_options() const;
     [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const;
     [[nodiscard]] RunReport partial_report(const DriverTeam& team, const ErrorText& reason) const;
     void wait_until_committed() const;
 
     const RankContext& context_;
-    Root root_;
-    PreparedJob& job_;
+    const Root& root_;
+    const PreparedJob& job_;
+    const OpenAttempt& attempt_;
     const std::vector<std::string>& hosts_;
     PreparedRank& rank_;
     RunOptions options_;

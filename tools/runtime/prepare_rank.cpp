@@ -13,9 +13,7 @@
 #include "comm/node_view.hpp"
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
-#include "core/json_types.hpp"
 #include "core/machine/gpu_visibility.hpp"
-#include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "core/wording.hpp"
 #include "scheduler/chunk_size.hpp"
@@ -24,45 +22,6 @@
 
 namespace sluice {
 namespace {
-
-/// Removes and returns the text before the first space, and removes the space.
-std::string take_word(std::string& text) {
-    std::string word = text.substr(0, text.find(' '));
-    text.erase(0, word.size() + 1);
-    return word;
-}
-
-/// Of jobs as in RankContext. All ranks would do rank 0's, and nobody the others.
-void refuse_another_job(std::size_t rank, const std::string& job, const std::string& job_of_root) {
-    if (job.empty() || job_of_root.empty() || job == job_of_root) {
-        return;
-    }
-    const std::string file = job.substr(0, job.find('\n'));
-    const std::string file_of_root = job_of_root.substr(0, job_of_root.find('\n'));
-    throw Error(ExitCode::configuration,
-                {.id = "E-MPI-072",
-                 .what = file == file_of_root ? fmt::format("rank {} was started with another --set than rank 0", rank)
-                                              : fmt::format("rank {} was started for {}, rank 0 for {}", rank,
-                                                            quoted(file), quoted(file_of_root)),
-                 .hint = "ranks do one job together: start each job by an srun or mpirun of its own"});
-}
-
-/// Parses a rank's greeting: build, instructions of its host devices and host, separated by spaces, and in the next
-/// lines the job that it was started for. `job`: rank 0's.
-void take_greeting(Meeting& meeting, std::string greeting, const std::string& job) {
-    const std::string build = take_word(greeting);
-    if (build != build_id()) {
-        throw Error(ExitCode::configuration,
-                    {.id = "E-MPI-070",
-                     .where = fmt::format("rank {}", meeting.hosts.size()),
-                     .what = fmt::format("runs build {} of sluice, rank 0 runs {}", escaped(build), build_id()),
-                     .hint = "start the same binary on every node"});
-    }
-    meeting.instructions.push_back(find_host_instructions(take_word(greeting)).value_or(HostInstructions::sse41));
-    const std::size_t end = greeting.find('\n');
-    refuse_another_job(meeting.hosts.size(), greeting.substr(end + 1), job);
-    meeting.hosts.push_back(greeting.substr(0, end));
-}
 
 /// A host device without a chunk would still create buffers and threads.
 std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
@@ -153,8 +112,7 @@ QueueSizes queues_for(const JobPlan& plan, const MessageShape& wire, const std::
     return sizes;
 }
 
-MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
-    const bool serves = context.rank() == 0;
+MemoryNeeds memory_needs(const JobPlan& plan, const PreparedRank& rank) {
     const PackedWeights* const weights = rank.app->weights();
     return {.shape = rank.wire.item,
             .chunk_items = plan.chunk_items,
@@ -162,8 +120,8 @@ MemoryNeeds memory_needs(const RankContext& context, const JobPlan& plan, const 
             .devices = rank.endpoints.size(),
             .work_bytes = rank.app->least_room(plan.chunk_items),
             .weight_bytes = weights == nullptr ? 0 : weights->bytes(),
-            .staged_chunks = serves ? rank.queues.staged : 0,
-            .window_chunks = serves ? rank.queues.window : 0};
+            .staged_chunks = rank.queues ? rank.queues->staged : 0,
+            .window_chunks = rank.queues ? rank.queues->window : 0};
 }
 
 /// Loads the app, ready to create models.
@@ -200,46 +158,15 @@ std::string share_sample(const RankContext& context, const LoadedApp& app, const
     return sample;
 }
 
+std::deque<Endpoint> make_endpoints(std::size_t devices, std::uint32_t depth, Doorbell& bell) {
+    std::deque<Endpoint> endpoints;
+    while (endpoints.size() < devices) {
+        endpoints.emplace_back(depth, bell);
+    }
+    return endpoints;
+}
+
 }  // namespace
-
-Meeting meet_ranks(const RankContext& context) {
-    Meeting meeting;
-    const PhaseTimer launch(context.phases, Phase::launch, context.start);
-    const std::string mine =
-        fmt::format("{} {} {}\n{}", build_id(), name_of(host_instructions()), context.host, context.job);
-    if (context.session == nullptr) {
-        take_greeting(meeting, mine, context.job);
-        return meeting;
-    }
-    for (std::string& greeting : context.session->gather(mine)) {
-        take_greeting(meeting, std::move(greeting), context.job);
-    }
-    meeting.clock = align_clock(*context.session);
-    return meeting;
-}
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuWish, wanted, devices, bind)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobPlan, app, settings, precision, items, chunk_items, depth, depth_by, device,
-                                   instructions, devices, bind, hang_timeout, drain_timeout, root_host, dump_folder,
-                                   first_chunk)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RootAnnouncement, code, complete, wish, plan)
-
-std::string encode(const RootAnnouncement& announcement) {
-    return packed(announcement);
-}
-
-RootAnnouncement decode_announcement(const std::string& text) {
-    return unpacked<RootAnnouncement>(text);
-}
-
-RootAnnouncement announce(const RankContext& context, const RootAnnouncement& mine) {
-    if (context.session == nullptr) {
-        return mine;
-    }
-    std::string text = context.rank() == 0 ? encode(mine) : std::string();
-    context.session->broadcast(text);
-    return decode_announcement(text);
-}
 
 PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting, GpuStart gpus,
                           WeightBlob weights, const ItemSource* source) {
@@ -247,30 +174,34 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
                          .hosts = context.rank() == 0 ? meeting.hosts : std::vector{plan.root_host},
                          .dump_folder = plan.dump_folder});
     const std::unique_ptr<OpenApp> app = open_app(plan, context.apps);
-    PreparedRank rank;
-    rank.wire = {
-        .item = app->shape(), .chunk_items = plan.chunk_items, .depth = plan.depth, .largest_message = largest_message};
-    PhaseTimer place(context.phases, Phase::place);
-    rank.share = choose_share(context, plan, gpus);
-    rank.driver_start = start_of(rank.share.place, plan.device, std::move(gpus.driver));
-    rank.devices = devices_of_ranks(context, rank.share.place.devices.size());
-    place.stop();
-    const PhaseTimer load(context.phases, Phase::load);
-    rank.app = load_app(context, plan, *app, std::move(weights), rank.share.place.cores);
-    rank.sample = share_sample(context, *rank.app, rank.wire.item, source);
-    rank.wire.depth = depth_with_lag(plan.depth, plan.depth_by, rank.app->lag());
-    if (context.rank() == 0) {
-        rank.queues = queues_for(plan, rank.wire, rank.devices);
-    }
-    for (std::size_t i = 0; i < rank.share.place.devices.size(); ++i) {
-        rank.endpoints.emplace_back(rank.wire.depth, context.bell);
-    }
-    rank.gpu_sampler = std::make_unique<GpuSampler>(GpuSampling{.gpus = rank.share.sampled_gpus});
-    return rank;
+    PhaseTimer placing(context.phases, Phase::place);
+    RankShare share = choose_share(context, plan, gpus);
+    auto driver_start = start_of(share.place, plan.device, std::move(gpus.driver));
+    std::vector<std::uint32_t> devices = devices_of_ranks(context, share.place.devices.size());
+    placing.stop();
+    const PhaseTimer loading(context.phases, Phase::load);
+    auto loaded = load_app(context, plan, *app, std::move(weights), share.place.cores);
+    std::string sample = share_sample(context, *loaded, app->shape(), source);
+    const MessageShape wire{.item = app->shape(),
+                            .chunk_items = plan.chunk_items,
+                            .depth = depth_with_lag(plan.depth, plan.depth_by, loaded->lag()),
+                            .largest_message = largest_message};
+    const auto queues = context.rank() == 0 ? std::optional(queues_for(plan, wire, devices)) : std::nullopt;
+    std::deque<Endpoint> endpoints = make_endpoints(share.place.devices.size(), wire.depth, context.bell);
+    auto gpu_sampler = std::make_unique<GpuSampler>(GpuSampling{.gpus = share.sampled_gpus});
+    return {.share = std::move(share),
+            .devices = std::move(devices),
+            .queues = queues,
+            .driver_start = std::move(driver_start),
+            .gpu_sampler = std::move(gpu_sampler),
+            .app = std::move(loaded),
+            .sample = std::move(sample),
+            .wire = wire,
+            .endpoints = std::move(endpoints)};
 }
 
 void check_memory(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
-    check_memory(plan_memory(memory_needs(context, plan, rank)), plan.device, context.memory_share());
+    check_memory(plan_memory(memory_needs(plan, rank)), plan.device, context.memory_share());
 }
 
 DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank) {
@@ -280,7 +211,7 @@ DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan
                          .chunk_items = plan.chunk_items,
                          .last_items = plan.grid().short_items(),
                          .activities = &context.activities},
-            .memory = memory_needs(context, plan, rank),
+            .memory = memory_needs(plan, rank),
             .host_bytes = context.memory_share(),
             .chunks = plan.grid().chunks_left(),
             .sample = std::as_bytes(std::span(rank.sample)),

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "comm/clock_alignment.hpp"
 #include "comm/endpoint.hpp"
 #include "comm/wire.hpp"
 #include "core/app.hpp"
@@ -20,37 +19,10 @@
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/gpu_start.hpp"
 #include "tools/runtime/job_plan.hpp"
+#include "tools/runtime/meet_ranks.hpp"
 #include "tools/runtime/rank_context.hpp"
 
 namespace sluice {
-
-// What all ranks do together before the first chunk, in the order of these functions. Rank 0 announces twice: a GpuWish
-// once it has read the job file, whereupon all start their GPUs, and the plan once the job is prepared.
-
-/// What the ranks know about each other before the job is known.
-struct Meeting {
-    std::vector<std::string> hosts{};              ///< Of all ranks; rank 0 only.
-    std::vector<HostInstructions> instructions{};  ///< Of each rank's host devices; rank 0 only.
-    ClockOffset clock{};                           ///< This rank's.
-};
-
-/// Checks that all ranks run the same build and were started for the same job, and aligns the clocks. Collective.
-/// Throws Error (configuration, E-MPI-070 and E-MPI-072).
-[[nodiscard]] Meeting meet_ranks(const RankContext& context);
-
-/// What rank 0 announces: what to do next, the exit code of all ranks because the job could not be prepared, or that
-/// there is nothing to do.
-struct RootAnnouncement {
-    int code = 0;
-    bool complete = false;  ///< The output exists: nothing to do, no plan.
-    GpuWish wish{};         ///< The first time.
-    JobPlan plan{};         ///< The second time.
-};
-[[nodiscard]] std::string encode(const RootAnnouncement& announcement);
-[[nodiscard]] RootAnnouncement decode_announcement(const std::string& text);
-
-/// Broadcasts what rank 0 announces to all ranks, which pass nothing. Collective.
-[[nodiscard]] RootAnnouncement announce(const RankContext& context, const RootAnnouncement& mine = {});
 
 /// A rank's node, and its share of it.
 struct RankShare {
@@ -64,7 +36,7 @@ struct RankShare {
 struct PreparedRank {
     RankShare share{};
     std::vector<std::uint32_t> devices{};         ///< Number of devices, by rank.
-    QueueSizes queues{};                          ///< Rank 0 only.
+    std::optional<QueueSizes> queues{};           ///< Rank 0's.
     std::unique_ptr<DriverStart> driver_start{};  ///< Null on a host.
     std::unique_ptr<GpuSampler> gpu_sampler{};    ///< Of share.sampled_gpus; running.
     std::unique_ptr<LoadedApp> app{};

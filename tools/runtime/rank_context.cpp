@@ -7,6 +7,7 @@
 
 #include "comm/crash_reports.hpp"
 #include "core/commit/attempt_history.hpp"
+#include "core/commit/held_folder.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/standard_error.hpp"
 
@@ -21,15 +22,14 @@ std::uint64_t RankContext::memory_share() const {
     return read_memory_limit() / static_cast<std::uint64_t>(ranks);
 }
 
-HeldFolder leave_notes_in(const RankContext& context, const std::filesystem::path& folder) {
-    HeldFolder held(folder, FolderTrust::only_mine);
+void leave_notes_in(const RankContext& context, const std::filesystem::path& folder) {
+    const HeldFolder held(folder, FolderTrust::only_mine);
     CrashReports::leave_behind(crash_file(folder, context.rank()));
     context.shutdown_hook.set_notes(
-        {.lost_rank = [folder](
+        {.lost_rank = [folder, held](
                           int rank, const std::string& cause,
                           const std::vector<std::uint64_t>& chunks) { note_lost_rank(folder, rank, cause, chunks); },
-         .end = [folder](ExitCode code, const ErrorText& text) { note_end(folder, code, text); }});
-    return held;
+         .end = [folder, held](ExitCode code, const ErrorText& text) { note_end(folder, code, text); }});
 }
 
 void warn_once(const RankContext& context, const std::optional<ErrorText>& finding) {

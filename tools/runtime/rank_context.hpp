@@ -11,7 +11,6 @@
 #include "comm/shutdown_hook.hpp"
 #include "core/app.hpp"
 #include "core/clock.hpp"
-#include "core/commit/held_folder.hpp"
 #include "core/doorbell.hpp"
 #include "core/error.hpp"
 #include "core/machine/cgroup.hpp"
@@ -46,9 +45,9 @@ struct RankContext {
     [[nodiscard]] std::string who() const;
 };
 
-/// From now on the end of this process, and of others as far as it sees, is recorded in this attempt's folder; keep the
-/// returned folder until then. Throws Error as HeldFolder.
-[[nodiscard]] HeldFolder leave_notes_in(const RankContext& context, const std::filesystem::path& folder);
+/// From now on the end of this process, and of others as far as it sees, is recorded in this attempt's folder, which is
+/// held until then. Throws Error as HeldFolder.
+void leave_notes_in(const RankContext& context, const std::filesystem::path& folder);
 
 /// Prints `finding`, if any, as the node's only warning.
 void warn_once(const RankContext& context, const std::optional<ErrorText>& finding);

@@ -8,30 +8,21 @@
 #include <utility>
 
 #include "comm/crash_reports.hpp"
+#include "comm/job_end.hpp"
+#include "core/commit/attempt_history.hpp"
 #include "core/standard_error.hpp"
 #include "tools/runtime/job_plan.hpp"
 
 namespace sluice {
 namespace {
 
-/// Whether the failure leaves the job intact, so that the same command continues it.
-bool can_go_on(ExitCode code) {
-    return code == ExitCode::internal || code == ExitCode::out_of_memory || code == ExitCode::communication ||
-           code == ExitCode::gpu_fault;
-}
-
-/// Ends that later attempts need to know, in case they end the same way.
-bool is_death(ExitCode code) {
-    return code == ExitCode::internal || code == ExitCode::communication;
-}
-
 /// An attempt that has taken over, or moving the run's folder, removes this attempt's files, which may cause any error
 /// here.
-Failure or_fenced_off(const Root& root, Failure failure) {
+Failure or_fenced_off(CommittedOutput* output, Failure failure) {
     const bool is_of_files = failure.code == ExitCode::cannot_create || failure.code == ExitCode::io_error;
-    if (root.output != nullptr && is_of_files) {
+    if (output != nullptr && is_of_files) {
         try {
-            root.output->check_fence();
+            output->check_fence();
         } catch (const Error& error) {
             return Failure{error.code(), error.text()};
         }
@@ -39,19 +30,22 @@ Failure or_fenced_off(const Root& root, Failure failure) {
     return failure;
 }
 
-/// Records the end in files as far as possible; they may be the cause of the end.
-void leave_end_behind(const Root& root, Failure& failure) {
-    RankBoard& board = root.context.board;
-    failure = or_fenced_off(root, std::move(failure));
+/// With what the user can do about it.
+Failure with_hint(const RankBoard& board, Failure failure) {
     if (const std::string committed = board.describe_committed(); can_go_on(failure.code) && !committed.empty()) {
         failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
     }
+    return failure;
+}
+
+/// Records the end in files as far as possible; they may be the cause of the end.
+void leave_end_behind(const Root& root, CommittedOutput* output, const Failure& failure) {
     root.context.shutdown_hook.note_end(failure.code, failure.text);
-    if (root.output != nullptr && root.output->attempt() == 1 && !is_death(failure.code)) {
-        if (board.committed().chunks == 0) {
+    if (output != nullptr && output->attempt() == 1 && !counts_as_death(failure.code)) {
+        if (root.context.board.committed().chunks == 0) {
             root.monitor.withdraw();
         }
-        root.output->abandon_if_empty();
+        output->abandon_if_empty();
     }
 }
 
@@ -85,17 +79,7 @@ int rank_of(const std::exception_ptr& failure) {
     }
 }
 
-}  // namespace
-
-void send_heartbeats_while(const Root& root, const std::function<void()>& action) {
-    root.others == nullptr ? action() : root.others->heartbeats().send_while(action);
-}
-
-void explain_end(const Root& root, const ErrorText& text) {
-    root.monitor.explain(text);
-    print_once(root.context, text);
-}
-
+/// Of this rank, or reported by another.
 Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context) {
     try {
         std::rethrow_exception(failure);
@@ -106,55 +90,69 @@ Failure describe_at_root(const std::exception_ptr& failure, const RankContext& c
     }
 }
 
-void note_device_failure(const RankContext& context, const std::exception_ptr& thrown, const Failure& failure) {
-    if (failure.chunks.empty() || !is_death(failure.code)) {
-        return;
-    }
-    const int rank = rank_of(thrown);
-    std::vector<std::uint64_t> chunks = context.hangs.chunks_of(rank);  // a GPU's error may be another chunk's
-    chunks.insert(chunks.end(), failure.chunks.begin(), failure.chunks.end());
-    context.shutdown_hook.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
+}  // namespace
+
+void send_heartbeats_while(MpiRemoteHub* others, const std::function<void()>& action) {
+    others == nullptr ? action() : others->heartbeats().send_while(action);
 }
 
-void end_all(const Root& root, Failure failure) {
-    send_heartbeats_while(root, [&] { leave_end_behind(root, failure); });
+void explain_end(const Root& root, const ErrorText& text) {
+    root.monitor.explain(text);
+    print_once(root.context, text);
+}
+
+void end_all(const Root& root, const EndReach& reach, Failure failure) {
+    send_heartbeats_while(reach.others, [&] {
+        failure = with_hint(root.context.board, or_fenced_off(reach.output, std::move(failure)));
+        leave_end_behind(root, reach.output, failure);
+    });
     explain_end(root, failure.text);
-    send_heartbeats_while(root, [&] { root.monitor.end(failure.code); });
+    send_heartbeats_while(reach.others, [&] { root.monitor.end(failure.code); });
     // First: ranks that this ends may end this process before it is done.
     root.context.board.mine().end_with(failure.code);
-    if (root.others != nullptr) {
-        root.others->end_ranks(failure.code);
+    if (reach.others != nullptr) {
+        reach.others->end_ranks(failure.code);
     }
     end_now(root.context, failure.code);
 }
 
-Failure stopped_early(const Served& served, const RankBoard::Committed& committed) {
+void fail(const Root& root, const EndReach& reach, const std::exception_ptr& thrown) {
+    const RankContext& context = root.context;
+    const Failure failure = describe_at_root(thrown, context);
+    const Ending ending =
+        decide_end({.cause = EndCause::failure, .code = failure.code, .is_of_device = !failure.chunks.empty()});
+    if (ending.notes_loss) {
+        const int rank = rank_of(thrown);
+        std::vector<std::uint64_t> chunks = context.hangs.chunks_of(rank);  // a GPU's error may be another chunk's
+        chunks.insert(chunks.end(), failure.chunks.begin(), failure.chunks.end());
+        context.shutdown_hook.note_lost_rank(rank, failure.text.where + ": " + failure.text.what, chunks);
+    }
+    end_all(root, reach, failure);
+}
+
+ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed) {
     const std::string end = served.gave_up ? "; chunks in flight took longer than fault.drain_timeout" : "";
-    return {.code = ExitCode::stopped_early,
-            .text = {.id = "E-RUN-075",
-                     .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
-                     .what = fmt::format("{} after {} of {} chunks{}", stopped_text(served.stop), committed.chunks,
-                                         committed.all, end),
-                     .hint = "run the same command again: it resumes from there"}};
+    return {.id = "E-RUN-075",
+            .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
+            .what = fmt::format("{} after {} of {} chunks{}", stopped_text(served.stop), committed.chunks,
+                                committed.all, end),
+            .hint = "run the same command again: it resumes from there"};
 }
 
-Failure lost_while_draining(const Served& served, const std::string& host, const std::vector<std::uint64_t>& chunks) {
-    return {
-        .code = ExitCode::internal,
-        .text = {.id = "E-RUN-001",
-                 .where = fmt::format("rank {} on {}", served.lost_rank, escaped(host)),
-                 .what = fmt::format(
-                     "died, or cannot be reached: no heartbeat since it was {}; chunks that it held: {}",
-                     stopped_text(served.stop), chunks.empty() ? "none" : fmt::format("{}", fmt::join(chunks, ", "))),
-                 .hint = "look for SIGKILL or oom_kill in its node's log"}};
+ErrorText lost_while_draining(const Served& served, const std::string& host, const std::vector<std::uint64_t>& chunks) {
+    return {.id = "E-RUN-001",
+            .where = fmt::format("rank {} on {}", served.lost_rank, escaped(host)),
+            .what = fmt::format("died, or cannot be reached: no heartbeat since it was {}; chunks that it held: {}",
+                                stopped_text(served.stop),
+                                chunks.empty() ? "none" : fmt::format("{}", fmt::join(chunks, ", "))),
+            .hint = "look for SIGKILL or oom_kill in its node's log"};
 }
 
-Failure given_up_by_others(const RankContext& context, const std::string& cause) {
-    return {.code = ExitCode::communication,
-            .text = {.id = "E-RUN-076",
-                     .where = context.who(),
-                     .what = "was suspended for a while; other ranks have ended the job meanwhile: " + cause,
-                     .hint = "check its node"}};
+ErrorText given_up_by_others(const RankContext& context, const std::string& cause) {
+    return {.id = "E-RUN-076",
+            .where = context.who(),
+            .what = "was suspended for a while; other ranks have ended the job meanwhile: " + cause,
+            .hint = "check its node"};
 }
 
 void say_that_it_drains(const StopCause& cause) {

@@ -19,43 +19,45 @@
 
 namespace sluice {
 
-// How rank 0 ends a run early.
+// How rank 0 carries out what decide_end() says (comm/job_end.hpp), for runs that end early.
 
-/// Rank 0's state, and who is informed of its end. Everything it refers to outlives it.
+/// Rank 0, and who records its end. Both outlive it.
 struct Root {
     const RankContext& context;
     RunMonitor& monitor;
-    CommittedOutput* output = nullptr;  ///< Once open, unless complete.
-    MpiRemoteHub* others = nullptr;     ///< While they are served.
 };
 
-/// Runs `action`, which may block on files, while rank 0 sends heartbeats to the other ranks. For the thread that makes
-/// its MPI calls. Rethrows the exception of `action`.
-void send_heartbeats_while(const Root& root, const std::function<void()>& action);
+/// What else an end of rank 0 has to do with, as far as there is.
+struct EndReach {
+    CommittedOutput* output = nullptr;  ///< Open, and not complete.
+    MpiRemoteHub* others = nullptr;     ///< The ranks that it serves.
+};
+
+/// Runs `action`, which may block on files, while rank 0 sends heartbeats to `others`; null: it has none. For the
+/// thread that makes its MPI calls. Rethrows the exception of `action`.
+void send_heartbeats_while(MpiRemoteHub* others, const std::function<void()>& action);
 
 /// Prints `text` as the job's only message, and stores it in the run's status.
 void explain_end(const Root& root, const ErrorText& text);
 
-/// Message and exit code for `failure`, of this rank or reported by another.
-[[nodiscard]] Failure describe_at_root(const std::exception_ptr& failure, const RankContext& context);
+/// Carries out an Ending of rank 0 that aborts: prints one message and ends this process and all ranks at once. Only
+/// committed output is kept.
+[[noreturn]] void end_all(const Root& root, const EndReach& reach, Failure failure);
 
-/// Records that a device of the rank that threw `thrown`, described by `failure`, failed on a chunk, as it might again;
-/// later attempts treat it as a death.
-void note_device_failure(const RankContext& context, const std::exception_ptr& thrown, const Failure& failure);
+/// The same for the failure of this rank, or of another that has reported it. If a device failed on chunks, as it might
+/// again, this is recorded for later attempts.
+[[noreturn]] void fail(const Root& root, const EndReach& reach, const std::exception_ptr& thrown);
 
-/// Prints one message and ends this process and all ranks at once. Only committed output is kept.
-[[noreturn]] void end_all(const Root& root, Failure failure);
-
-/// For a run that was asked to stop and has drained, or given up draining: exit code 75.
-[[nodiscard]] Failure stopped_early(const Served& served, const RankBoard::Committed& committed);
+/// For a run that was asked to stop and has drained, or given up draining.
+[[nodiscard]] ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed);
 
 /// For a run that lost a rank, on `host` with `chunks`, while draining: srun, for one, asks surviving ranks to stop
 /// without reporting the dead one.
-[[nodiscard]] Failure lost_while_draining(const Served& served, const std::string& host,
-                                          const std::vector<std::uint64_t>& chunks);
+[[nodiscard]] ErrorText lost_while_draining(const Served& served, const std::string& host,
+                                            const std::vector<std::uint64_t>& chunks);
 
 /// For a rank 0 that was suspended for a while, alone on its node: the others presumed it dead, and recorded `cause`.
-[[nodiscard]] Failure given_up_by_others(const RankContext& context, const std::string& cause);
+[[nodiscard]] ErrorText given_up_by_others(const RankContext& context, const std::string& cause);
 
 /// Reports a received stop request on stderr.
 void say_that_it_drains(const StopCause& cause);

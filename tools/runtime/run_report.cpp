@@ -36,10 +36,10 @@ void describe_this(AttemptSummary& attempt, const RunReport& report, std::option
     attempt.items_done = report.items_done;
 }
 
-Provenance provenance_of(const PreparedJob& prepared) {
+Provenance provenance_of(const CommittedOutput& output) {
     const ProgramFacts& program = program_facts();
-    const RunIdentity& identity = prepared.output->identity();
-    const Owner& me = prepared.output->owner();
+    const RunIdentity& identity = output.identity();
+    const Owner& me = output.owner();
     return {.version = std::string(program.version),
             .commit = std::string(program.commit),
             .compiler = std::string(program.compiler),
@@ -120,7 +120,7 @@ void warn_unless_placed(const std::string& text, const JobConfig::Output& output
 
 }  // namespace
 
-RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
+RunReport report_of_run(const PreparedJob& prepared, const CommittedOutput& output, std::uint64_t items_done) {
     const JobPlan& plan = prepared.plan;
     const JobConfig& job = prepared.job;
     const ChunkGrid grid = plan.grid();
@@ -129,7 +129,6 @@ RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
             .items_before = grid.items_done(),
             .chunks = grid.chunks(),
             .chunk_items = plan.chunk_items,
-            .depth = plan.depth,
             .mode = job.pipeline.mode,
             .distribution = job.pipeline.distribution,
             .device = plan.device,
@@ -137,10 +136,10 @@ RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done) {
             .device_note = prepared.device_note,
             .chunk_note = prepared.chunk_note,
             .input = prepared.source->reads(),
-            .provenance = provenance_of(prepared),
+            .provenance = provenance_of(output),
             .output_path = job.output.path.string(),
             .report_path = job.output.report.string(),
-            .failed_items = prepared.output->failed_items()};
+            .failed_items = output.failed_items()};
 }
 
 RankTrace complete_trace(const RankContext& context, RankTrace trace) {
@@ -177,7 +176,6 @@ CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus
 
 void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end) {
     const JobConfig& job = prepared.job;
-    report.attempts = prepared.summaries;
     describe_this(report.attempts.back(), report, end.code);
     report.provenance.date = report.attempts.back().start;
     const std::string text = report_file_text(report, nlohmann::json::parse(to_json_text(job)));

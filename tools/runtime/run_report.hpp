@@ -8,6 +8,7 @@
 #include "comm/clock_alignment.hpp"
 #include "comm/clock_bounds.hpp"
 #include "comm/mpi_links.hpp"
+#include "core/commit/committed_output.hpp"
 #include "core/error.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/rank_report.hpp"
@@ -18,8 +19,9 @@
 
 namespace sluice {
 
-/// The job's part of a report, without the ranks. `items_done`: by this attempt.
-[[nodiscard]] RunReport report_of_run(const PreparedJob& prepared, std::uint64_t items_done);
+/// The job's part of a report, without attempts and ranks. `items_done`: by this attempt.
+[[nodiscard]] RunReport report_of_run(const PreparedJob& prepared, const CommittedOutput& output,
+                                      std::uint64_t items_done);
 
 /// Completes this rank's `trace` at the end of its part of the run.
 [[nodiscard]] RankTrace complete_trace(const RankContext& context, RankTrace trace);
@@ -49,8 +51,9 @@ struct ReportedEnd {
     bool is_kept = false;            ///< Its results are kept, and so is its report, in the run's folder.
 };
 
-/// Writes job.output.report, with the costs of all attempts, and unless `options.quiet` prints the latency table. A
-/// report that cannot be kept or placed is only a warning, W-OUT-120: the results are elsewhere.
+/// Writes job.output.report, in which the last of report.attempts is this one, yet to be described, and unless
+/// `options.quiet` prints the latency table. A report that cannot be kept or placed is only a warning, W-OUT-120: the
+/// results are elsewhere.
 void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end);
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "comm/job_end.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
 #include "scheduler/rank_report.hpp"
@@ -29,10 +30,10 @@ namespace sluice {
 namespace {
 
 /// Ends of earlier attempts, unless this one is to ignore them, which a submission requests once.
-std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options) {
+std::vector<Attempt> look_back(const JobConfig::Output& to, const CommittedOutput& output, const RunOptions& options) {
     const std::filesystem::path request = RunFiles{.run_folder = options.run_folder}.retry_request();
     const bool is_asked = !options.run_folder.empty() && status_of(request);
-    std::vector<Attempt> attempts = look_at_attempts(job, options.retry || is_asked);
+    std::vector<Attempt> attempts = look_at_attempts(to, output, options.retry || is_asked);
     if (is_asked) {
         remove_file(request);
     }
@@ -40,14 +41,14 @@ std::vector<Attempt> look_back(const PreparedJob& job, const RunOptions& options
 }
 
 /// A new run uses instructions that all ranks support, a continued one those that it began with.
-void choose_instructions(const Meeting& meeting, PreparedJob& job) {
+HostInstructions choose_instructions(const Meeting& meeting, const PreparedJob& job) {
     if (job.plan.device != DeviceKind::host) {
-        return;
+        return job.plan.instructions;
     }
     const auto least = std::ranges::min_element(meeting.instructions);
-    job.plan.instructions = job.begun_with.instructions.value_or(*least);
-    if (*least >= job.plan.instructions || is_published(job.job.output)) {
-        return;
+    const HostInstructions chosen = job.begun_with.instructions.value_or(*least);
+    if (*least >= chosen || is_published(job.job.output)) {
+        return chosen;
     }
     const auto rank = static_cast<std::size_t>(least - meeting.instructions.begin());
     throw Error(
@@ -56,74 +57,97 @@ void choose_instructions(const Meeting& meeting, PreparedJob& job) {
          .where = escaped(job.job.output.path.native()),
          .what = fmt::format("the run there was begun with {} instructions, but {} has {}: sums would differ in their "
                              "last digits",
-                             name_of(job.plan.instructions), escaped(meeting.hosts[rank]), name_of(*least)),
+                             name_of(chosen), escaped(meeting.hosts[rank]), name_of(*least)),
          .hint = fmt::format("resume where every host has them and DNNL_MAX_CPU_ISA is not set, or start over with "
                              "DNNL_MAX_CPU_ISA={}",
                              variable_name_of(*least))});
 }
 
-/// Calls `prepare`; its Error is printed and sent to all other ranks before it is thrown: the launcher may end this
-/// rank as soon as one of them exits.
-void prepare_for_all(const Root& root, const std::function<void()>& prepare) {
+/// What `prepare` returns; its Error is printed and sent to all other ranks before it is thrown: the launcher may end
+/// this rank as soon as one of them exits.
+template <class Prepare>
+auto prepare_for_all(const Root& root, Prepare prepare) {
     const RankContext& context = root.context;
     try {
-        prepare();
+        return prepare();
     } catch (...) {
         const Failure failure = describe(std::current_exception(), "");
-        context.shutdown_hook.note_end(failure.code, failure.text);
-        if (context.session != nullptr) {
+        const Ending ending =
+            decide_end({.cause = EndCause::unprepared, .code = failure.code, .is_alone = context.session == nullptr});
+        context.shutdown_hook.note_end(ending.code, failure.text);
+        if (ending.is_said) {
             explain_end(root, failure.text);
-            static_cast<void>(announce(context, {.code = static_cast<int>(failure.code)}));
         }
+        static_cast<void>(announce(context, {.code = static_cast<int>(ending.code)}));
         throw Error(failure.code, failure.text);
     }
 }
 
-/// All ranks start their GPUs at rank 0's announcement.
-GpuStart start_gpus_of_all(const Root& root, const GpuWish& wish) {
+/// What `step` returns; if it fails, all ranks end.
+template <class Step>
+auto or_end_all(const Root& root, const EndReach& reach, Step step) {
     try {
-        static_cast<void>(announce(root.context, {.wish = wish}));
-        return start_gpus(root.context, wish);
+        return step();
     } catch (...) {
-        end_all(root, describe_at_root(std::current_exception(), root.context));
+        fail(root, reach, std::current_exception());
     }
 }
 
-JobConfig read_job_for_all(const Root& root, const std::function<JobFile()>& job_file) {
-    JobConfig config;
-    prepare_for_all(root, [&] {
-        const PhaseTimer timer(root.context.phases, Phase::job);
-        config = read_job(job_file(), root.context.apps);
-        check_before_reading(root.context, config);
-    });
+Meeting begin(const Root& root, const RunOptions& options) {
+    if (!options.run_folder.empty()) {
+        root.monitor.open(options.run_folder, {});
+    }
+    return meet_ranks(root.context);
+}
+
+JobConfig read_checked_job(const RankContext& context, const std::function<JobFile()>& job_file) {
+    const PhaseTimer timer(context.phases, Phase::job);
+    JobConfig config = read_job(job_file(), context.apps);
+    check_before_reading(context, config);
     return config;
 }
 
-/// The job, ready to run.
-PreparedJob prepare_job_for_all(const Root& root, const Meeting& meeting, const GpuStart& gpus, JobConfig config,
-                                const RunOptions& options) {
-    const RankContext& context = root.context;
-    PreparedJob job;  // holds the folder that a failure is recorded in
-    prepare_for_all(root, [&] {
-        job = prepare_job(std::move(config), context.apps, context.phases);
-        choose_instructions(meeting, job);
-        PhaseTimer tuning(context.phases, Phase::tuning);
-        if (job.plan.device == DeviceKind::cuda) {
-            tune(job, expected_gpus(context, gpu_wish(job.job), gpus));
-        }
-        tuning.stop();
-        const PhaseTimer output(context.phases, Phase::output);
-        job.output = open_output(job, context.board);
-        if (job.output->complete() == nullptr) {
-            job.plan.first_chunk = job.output->first_chunk();
-            job.plan.dump_folder = attempt_folder(job).native();
-            job.plan.root_host = context.host;
-            job.notes = leave_notes_in(context, job.plan.dump_folder);
-            job.summaries = attempts_at(job);
-            job.attempts = look_back(job, options);
-        }
-    });
+/// All ranks start their GPUs at rank 0's announcement.
+GpuStart start_gpus_of_all(const RankContext& context, const GpuWish& wish) {
+    static_cast<void>(announce(context, {.wish = wish}));
+    return start_gpus(context, wish);
+}
+
+/// The job as these ranks do it.
+PreparedJob prepare_job_of(const RankContext& context, const Meeting& meeting, const GpuStart& gpus, JobConfig config) {
+    PreparedJob job = prepare_job(std::move(config), context.apps, context.phases);
+    job.plan.instructions = choose_instructions(meeting, job);
+    const PhaseTimer timer(context.phases, Phase::tuning);
+    if (job.plan.device == DeviceKind::cuda) {
+        tune(job, expected_gpus(context, gpu_wish(job.job), gpus));
+    }
     return job;
+}
+
+/// nullopt: the output is complete.
+std::optional<OpenAttempt> open_attempt(const RankContext& context, const PreparedJob& job, const RunOptions& options) {
+    const PhaseTimer timer(context.phases, Phase::output);
+    const JobConfig::Output& to = job.job.output;
+    std::unique_ptr<CommittedOutput> output = open_output(job, context.board);
+    if (output->complete() != nullptr) {
+        return std::nullopt;
+    }
+    std::filesystem::path folder = attempt_folder(to, *output);
+    leave_notes_in(context, folder);
+    std::vector<AttemptSummary> summaries = attempts_at(to, *output);
+    std::vector<Attempt> earlier = look_back(to, *output, options);
+    return OpenAttempt{.output = std::move(output),
+                       .folder = std::move(folder),
+                       .summaries = std::move(summaries),
+                       .earlier = std::move(earlier)};
+}
+
+/// `plan` from where the attempt begins.
+JobPlan plan_of(JobPlan plan, const OpenAttempt& attempt, const std::string& root_host) {
+    plan.first_chunk = attempt.output->first_chunk();
+    plan.dump_folder = attempt.folder.native();
+    plan.root_host = root_host;
+    return plan;
 }
 
 int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& options) {
@@ -155,11 +179,8 @@ Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::c
 
 /// The report of a run of which all ranks have told their part.
 RunReport whole_report(const PreparedJob& job, const PreparedRank& rank, const JobServer& server, CommonEnd end) {
-    RunReport report = report_of_run(job, server.items_written());
-    report.queues = rank.queues;
-    report.encoders = server.encoders();
+    RunReport report = server.report();
     report.ranks = std::move(end.reports);
-    report.links = server.links();
     count_receipts(report.ranks, report.links);
     for (const LinkSpeed& speed : end.links) {
         report.links.at(static_cast<std::size_t>(speed.to) - 1).peak = speed.bytes_per_second;
@@ -170,16 +191,17 @@ RunReport whole_report(const PreparedJob& job, const PreparedRank& rank, const J
 }
 
 /// The run that all ranks share, from the plan to the report.
-int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuStart gpus, const RunOptions& options) {
+int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const OpenAttempt& attempt, GpuStart gpus,
+              const RunOptions& options) {
     const RankContext& context = root.context;
     keep_job(job);
-    say_what_was_found(*job.output, job, options.quiet);
+    say_what_was_found(*attempt.output, job, options.quiet);
     root.monitor.open(run_paths(job.job.output.path, {}).run_folder(), job.job.output.path);
     static_cast<void>(announce(context, {.plan = job.plan}));
     PreparedRank rank =
         prepare_rank(context, job.plan, meeting, std::move(gpus), std::move(job.weights), job.source.get());
     check_memory(context, job.plan, rank);
-    JobServer server(root, job, meeting, rank, options);
+    JobServer server(root, job, attempt, meeting, rank, options);
     RankTrace trace = complete_trace(context, server.run());
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
@@ -187,7 +209,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
         end_together(context, std::move(trace), rank.gpu_sampler->finish(), {.to_root = server.clock_bounds()}, code);
     publish_report(
         whole_report(job, rank, server, std::move(end)), job, options,
-        {.code = code, .is_kept = job.output->complete() != nullptr || context.board.committed().chunks != 0});
+        {.code = code, .is_kept = attempt.output->complete() != nullptr || context.board.committed().chunks != 0});
     if (stopped) {
         context.shutdown_hook.note_end(stopped->code, stopped->text);
         explain_end(root, stopped->text);
@@ -199,36 +221,26 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, GpuSta
 
 int run_root(const RankContext& context, RunMonitor& monitor, const std::function<JobFile()>& job_file,
              const RunOptions& options) {
-    Root root{.context = context, .monitor = monitor};
-    Meeting meeting;
+    const Root root{.context = context, .monitor = monitor};
+    const Meeting meeting = or_end_all(root, {}, [&] { return begin(root, options); });
     try {
-        if (!options.run_folder.empty()) {
-            monitor.open(options.run_folder, {});
+        JobConfig config = prepare_for_all(root, [&] { return read_checked_job(context, job_file); });
+        GpuStart gpus = or_end_all(root, {}, [&] { return start_gpus_of_all(context, gpu_wish(config)); });
+        PreparedJob job =
+            prepare_for_all(root, [&] { return prepare_job_of(context, meeting, gpus, std::move(config)); });
+        const std::optional<OpenAttempt> attempt =
+            prepare_for_all(root, [&] { return open_attempt(context, job, options); });
+        if (!attempt) {
+            return or_end_all(root, {}, [&] { return leave_complete(root, job, options); });
         }
-        meeting = meet_ranks(context);
-    } catch (...) {
-        end_all(root, describe(std::current_exception(), context.who()));
-    }
-    GpuStart gpus;
-    PreparedJob job;
-    try {
-        JobConfig config = read_job_for_all(root, job_file);
-        gpus = start_gpus_of_all(root, gpu_wish(config));
-        job = prepare_job_for_all(root, meeting, gpus, std::move(config), options);
-    } catch (const Error& error) {
+        job.plan = plan_of(std::move(job.plan), *attempt, context.host);
+        return or_end_all(root, {.output = attempt->output.get()},
+                          [&] { return serve_job(root, meeting, job, *attempt, std::move(gpus), options); });
+    } catch (const Error& error) {  // of a job that cannot be prepared, which all ranks know
         if (context.session == nullptr) {
             throw;
         }
         return static_cast<int>(error.code());
-    }
-    try {
-        if (job.output->complete() != nullptr) {
-            return leave_complete(root, job, options);
-        }
-        root.output = job.output.get();
-        return serve_job(root, meeting, job, std::move(gpus), options);
-    } catch (...) {
-        end_all(root, describe_at_root(std::current_exception(), context));
     }
 }
 

@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <chrono>
-#include <optional>
+#include <functional>
 #include <thread>
 
+#include "comm/job_end.hpp"
 #include "comm/mpi_worker.hpp"
 #include "comm/serve.hpp"
 #include "tools/runtime/driver_team.hpp"
@@ -26,22 +29,48 @@ bool tell_root(const RankContext& context, const Failure& failure) {
     }
 }
 
-/// Lets rank 0 report the failure and end all ranks; if it does not, or does not serve yet, this rank does.
-[[noreturn]] void fail(const RankContext& context, const Failure& failure, bool root_serves) {
-    if (root_serves && tell_root(context, failure)) {
-        std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
-    }
-    print_once(context, failure.text);
-    end_now(context, failure.code);
+/// A rank 0 that died, or one that cannot be reached.
+Failure silent_root(const JobPlan& plan, const RootIsSilent& root) {
+    return {.text = {.id = "E-RUN-001",
+                     .where = "rank 0 on " + escaped(plan.root_host),
+                     .what = fmt::format("died, or cannot be reached: no heartbeat for {:.1f} s after a stop was asked "
+                                         "for",
+                                         Seconds(root.silence()).count()),
+                     .hint = "check its node; the same command resumes from what is committed"}};
 }
 
-/// Launchers let ranks on nodes other than rank 0's live for a while.
-[[noreturn]] void end_with_root(const RankContext& context, const RootHasEnded& end) {
-    if (!end.text().id.empty()) {
-        context.shutdown_hook.note_lost_rank(0, end.text().where + " " + end.text().what, {});
-        print_once(context, end.text());
+/// Ends this process; launchers let ranks on nodes other than rank 0's live for a while.
+[[noreturn]] void carry_out(const RankContext& context, const Ending& ending, const Failure& reason = {}) {
+    if (ending.tells == Ending::Tells::root && tell_root(context, reason)) {
+        std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
     }
-    end_now(context, end.code());
+    if (ending.notes_loss) {
+        context.shutdown_hook.note_lost_rank(0, reason.text.where + " " + reason.text.what, {});
+    }
+    if (ending.is_said) {
+        print_once(context, reason.text);
+    }
+    end_now(context, ending.code);
+}
+
+/// For the exception that is being handled.
+[[noreturn]] void fail(const RankContext& context, bool root_serves) {
+    const Failure failure = describe(std::current_exception(), context.who());
+    carry_out(
+        context,
+        decide_end({.cause = EndCause::failure, .code = failure.code, .is_root = false, .root_serves = root_serves}),
+        failure);
+}
+
+/// Runs `step` of a served run; if rank 0 ends the job meanwhile, or is lost, this rank ends too.
+void follow_root(const RankContext& context, const JobPlan& plan, const std::function<void()>& step) {
+    try {
+        step();
+    } catch (const RootHasEnded& end) {
+        carry_out(context, decide_end({.cause = EndCause::root_ended, .code = end.code(), .is_root = false}));
+    } catch (const RootIsSilent& root) {
+        carry_out(context, decide_end({.cause = EndCause::root_lost, .is_root = false}), silent_root(plan, root));
+    }
 }
 
 /// From the first chunk to the last. Returns the exit code of all ranks.
@@ -49,27 +78,20 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
          bool& root_serves) {
     MpiWorker worker(*context.session, rank.endpoints, context.board.mine(), rank.wire,
                      {.activity = &context.activities.add(ActivityKind::comm, "comm thread"),
-                      .root_host = plan.root_host,
                       .longest_silence = longest_silence(plan.drain_timeout)});
     DriverTeam team(*rank.app, rank.endpoints, driver_options(context, plan, rank));
     warn_once(context, team.finding());
     try {
         bind_comm_thread(context, rank.share);
         context.stop.enter(RunPhase::serving);
-        worker.run(context.bell, context.stop);
+        follow_root(context, plan, [&] { worker.run(context.bell, context.stop); });
         context.stop.enter(RunPhase::finishing);
-    } catch (const RootHasEnded& end) {
-        end_with_root(context, end);
     } catch (...) {  // here, while the drivers' buffers still exist: messages may be pending
-        fail(context, describe(std::current_exception(), context.who()), root_serves);
+        fail(context, root_serves);
     }
     root_serves = false;
     RankTrace trace = complete_trace(context, team.take_trace());
-    try {
-        worker.wait_for_the_end(context.bell, context.stop);
-    } catch (const RootHasEnded& end) {
-        end_with_root(context, end);
-    }
+    follow_root(context, plan, [&] { worker.wait_for_the_end(context.bell, context.stop); });
     return end_together(context, std::move(trace), rank.gpu_sampler->finish(),
                         {.first = meeting.clock, .from_root = worker.clock_bounds()})
         .code;
@@ -79,7 +101,6 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
 
 int run_worker(const RankContext& context) {
     bool root_serves = false;
-    std::optional<HeldFolder> notes;
     try {
         const Meeting meeting = meet_ranks(context);
         RootAnnouncement said = announce(context);
@@ -92,13 +113,13 @@ int run_worker(const RankContext& context) {
             return said.code;
         }
         const JobPlan& plan = said.plan;
-        notes = leave_notes_in(context, plan.dump_folder);
+        leave_notes_in(context, plan.dump_folder);
         PreparedRank rank = prepare_rank(context, plan, meeting, std::move(gpus));
         root_serves = true;
         check_memory(context, plan, rank);
         return work(context, plan, meeting, rank, root_serves);
     } catch (...) {  // must not escape: the other ranks would wait for this one in MPI_Finalize forever
-        fail(context, describe(std::current_exception(), context.who()), root_serves);
+        fail(context, root_serves);
     }
 }
 

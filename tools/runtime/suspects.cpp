@@ -12,7 +12,6 @@
 #include "core/model_runner.hpp"
 #include "core/standard_error.hpp"
 #include "tools/runtime/driver_team.hpp"
-#include "tools/runtime/job_output.hpp"
 
 namespace sluice {
 namespace {
@@ -49,12 +48,13 @@ private:
 
 class Suspects {
 public:
-    Suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank)
+    Suspects(const RankContext& context, const PreparedJob& job, const OpenAttempt& attempt, const PreparedRank& rank)
         : context_(context),
           job_(job),
+          attempt_(attempt),
           shape_(rank.wire.item),
           device_(rank, job.plan),
-          ranges_(attempt_folder(job)),
+          ranges_(attempt.folder),
           activity_(context.activities.add(ActivityKind::device, "device for suspected chunks")) {}
 
     ~Suspects() {
@@ -72,7 +72,7 @@ public:
         job_.source->read(chunk.first, chunk.count, items);
         context_.board.mine().stage.store(Stage::compute);
         context_.board.mine().chunk.store(id);
-        const auto deadly = [&](const ItemRange& range) { return is_deadly(range, job_.attempts); };
+        const auto deadly = [&](const ItemRange& range) { return is_deadly(range, attempt_.earlier); };
         const auto compute = [&](const ItemRange& range) {
             const std::size_t at = range.first - chunk.first;
             activity_.work(Stage::compute, id);
@@ -94,7 +94,8 @@ public:
 
 private:
     const RankContext& context_;
-    PreparedJob& job_;
+    const PreparedJob& job_;
+    const OpenAttempt& attempt_;
     IoShape shape_;
     LoneDevice device_;
     LoneRanges ranges_;
@@ -136,21 +137,22 @@ std::vector<std::uint64_t> compute_in_halves(const Chunk& chunk, FunctionRef<boo
     return failed;
 }
 
-void compute_suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank, ChunkServer& server) {
+void compute_suspects(const RankContext& context, const PreparedJob& job, const OpenAttempt& attempt,
+                      const PreparedRank& rank, ChunkServer& server) {
     std::optional<Suspects> suspects;
-    for (const std::uint64_t chunk : suspected_chunks(job.attempts)) {
+    for (const std::uint64_t chunk : suspected_chunks(attempt.earlier)) {
         if (chunk < job.plan.first_chunk) {
             continue;  // committed meanwhile
         }
         if (!suspects) {
-            suspects.emplace(context, job, rank);
+            suspects.emplace(context, job, attempt, rank);
         }
         server.know(chunk, suspects->compute(chunk));
     }
     if (!suspects || suspects->failed.empty()) {
         return;
     }
-    const std::size_t before = job.output->failed_items().size();
+    const std::size_t before = attempt.output->failed_items().size();
     if (suspects->failed.size() + before > job.job.fault.max_failed_items) {
         refuse(job, suspects->failed, before);
     }
@@ -158,7 +160,7 @@ void compute_suspects(const RankContext& context, PreparedJob& job, const Prepar
                             .where = numbers(suspects->failed),
                             .what = "left out of the output, because every attempt that computed it crashed"};
     say(warning);
-    job.output->leave_out(std::move(suspects->failed));
+    attempt.output->leave_out(std::move(suspects->failed));
 }
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 #include "core/chunk.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/function_ref.hpp"
+#include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/prepare_rank.hpp"
 #include "tools/runtime/rank_context.hpp"
@@ -23,6 +24,7 @@ namespace sluice {
 /// are isolated, and passes the results to `server` and job.output. Each range is recorded first: if it ends this
 /// process, the next attempt knows. Throws Error (no_progress, E-RUN-093) when more items are deadly than the job may
 /// leave out.
-void compute_suspects(const RankContext& context, PreparedJob& job, const PreparedRank& rank, ChunkServer& server);
+void compute_suspects(const RankContext& context, const PreparedJob& job, const OpenAttempt& attempt,
+                      const PreparedRank& rank, ChunkServer& server);
 
 }  // namespace sluice

@@ -26,6 +26,15 @@ template <class T>
     return value;
 }
 
+/// Largest of a warp, in every lane; a NaN counts only if all are. All lanes call.
+[[nodiscard]] __device__ __forceinline__ float largest_of_warp(float value) {
+#pragma unroll
+    for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+        value = fmaxf(value, __shfl_xor_sync(every_lane, value, apart));
+    }
+    return value;
+}
+
 /// Sum of a warp's lanes up to the own one. All lanes call.
 template <class T>
 [[nodiscard]] __device__ __forceinline__ T sum_up_to_lane(T value) {

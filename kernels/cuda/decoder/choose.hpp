@@ -7,7 +7,7 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/precision.hpp"
 
-/// Chooses the next token of each entry, as the host does, and updates the entry's text.
+/// Chooses the next token of each entry, and updates the entry's text.
 namespace sluice::decoder {
 
 /// The largest of some of a row's scores, the first among equals, and the largest of the others.
@@ -37,7 +37,7 @@ struct HeadOperands {
     std::uint32_t depth;  ///< A multiple of 8.
 };
 
-/// By all scores, (entries, stride).
+/// By all scores, (entries, stride), as the host does.
 void enqueue_choose(const Memory& memory, const Rule& rule, const float* scores, std::uint32_t vocabulary,
                     std::uint32_t stride, cudaStream_t stream);
 
@@ -45,25 +45,18 @@ void enqueue_choose(const Memory& memory, const Rule& rule, const float* scores,
 void enqueue_take_best(const Memory& memory, const Rule& rule, const TileBest* bests, std::uint32_t tiles,
                        cudaStream_t stream);
 
-/// Draws a token by `sums`, (entries, score_sums_of(vocabulary)); the scores of the tokens of one of them are computed
-/// again. `precision` is that of the head, other than fp32. A row with a score that is NaN or infinite gets token 0.
+/// Draws a token by `sums`, (entries, score_sums_of(vocabulary)): first one of them, then one of its tokens, whose
+/// scores are computed again. `precision` is that of the head, other than fp32. Differs from the host where the random
+/// number is as close to a sum of probabilities as sums in fp32 are off, and gives a row with a score that is NaN or
+/// infinite token 0.
 void enqueue_draw(const Memory& memory, const Rule& rule, Precision precision, const ScoreSum* sums,
                   const HeadOperands& head, cudaStream_t stream);
 
-/// What of a row's scores is enough for the next token and its outputs.
+/// What is kept of a row's scores.
 enum class KeptScores : std::uint8_t {
     all,
     bests,  ///< TileBest
     sums,   ///< ScoreSum
 };
-[[nodiscard]] constexpr KeptScores kept_scores(const TokenSampling& sampling) {
-    if (sampling.repetition_penalty != 1 || sampling.log_probabilities) {
-        return KeptScores::all;
-    }
-    if (sampling.temperature == 0) {
-        return KeptScores::bests;
-    }
-    return sampling.top_k == 0 && sampling.top_p >= 1 ? KeptScores::sums : KeptScores::all;
-}
 
 }  // namespace sluice::decoder

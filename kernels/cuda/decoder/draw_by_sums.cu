@@ -103,10 +103,7 @@ public:
             largest = fmaxf(largest, sums[i].largest);
             finite = finite && isfinite(sums[i].sum);
         }
-#pragma unroll
-        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-            largest = fmaxf(largest, __shfl_xor_sync(every_lane, largest, apart));
-        }
+        largest = largest_of_warp(largest);
         if (threadIdx.x % warp_lanes == 0) {
             shared_.largest[threadIdx.x / warp_lanes] = largest;
         }
@@ -163,10 +160,7 @@ public:
         for (std::uint32_t i = threadIdx.x; i < count; i += warp_lanes) {
             largest = fmaxf(largest, shared_.scores[i]);
         }
-#pragma unroll
-        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-            largest = fmaxf(largest, __shfl_xor_sync(every_lane, largest, apart));
-        }
+        largest = largest_of_warp(largest);
         const Crossed& sum = shared_.sum;
         unsigned long long of_sum = 0;
         const Crossed token = cross(

@@ -15,6 +15,7 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
     const bool bests = memory.bests != nullptr;
     const bool scores = memory.score_sums != nullptr;
     expects(!(bests && scores), "decoder: a product of bests and of sums of scores");
+    expects(!scores || shape.temperature > 0, "decoder: sums of scores at no temperature");
     expects(bests || scores ? memory.bias == nullptr && shape.activation == Activation::none
                             : memory.stride % 2 == 0 && memory.stride >= shape.columns,
             "decoder: a product of bests or sums of scores with a bias or an activation, or of values with an odd or "

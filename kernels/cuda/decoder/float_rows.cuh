@@ -122,12 +122,11 @@ struct ScoreSumsOfRows {
                                                  const float (&sums)[C::columns / 2], std::uint32_t i,
                                                  const RowPlace& place) {
         static_assert(C::columns % score_sum_tokens == 0);
-        constexpr std::uint32_t values = score_sum_tokens / 4;
 #pragma unroll
         for (std::uint32_t first = 0; first < C::columns; first += score_sum_tokens) {
-            float scores[values];
+            LaneScores scores;
 #pragma unroll
-            for (std::uint32_t v = 0; v < values; ++v) {
+            for (std::uint32_t v = 0; v < score_sum_tokens / 4; ++v) {
                 scores[v] = sums[first / 2 + v / 2 * 4 + 2 * i + v % 2];
             }
             const RowPlace begin{place.row, place.column + first, place.lane};

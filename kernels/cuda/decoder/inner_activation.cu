@@ -20,7 +20,7 @@ __device__ __forceinline__ float activated(float x, DecoderActivation activation
         case DecoderActivation::gelu_erf:
             return in_order ? ordered::gelu_erf_of(x) : gemm::gelu_erf(x);
         default:
-            return in_order ? ordered::silu_of(x) : __fdividef(x, 1.0F + ptx::exp2_about(x * -log2_e));
+            return in_order ? ordered::silu_of(x) : gemm::silu(x);
     }
 }
 

@@ -15,7 +15,7 @@ namespace sluice::decoder {
 /// A thread's place in a tile: it has, in row `row`, two of every eight columns from `column` on, four threads all.
 struct RowPlace {
     std::uint32_t row;
-    std::uint32_t column;  ///< The first of the tile.
+    std::uint32_t column;  ///< The first of the tile, or of the tokens of a ScoreSum.
     std::uint32_t lane;
 
     [[nodiscard]] __device__ __forceinline__ std::uint32_t column_of(std::uint32_t eight, std::uint32_t two) const {

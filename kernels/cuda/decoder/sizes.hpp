@@ -17,9 +17,11 @@ namespace sluice::decoder {
 /// Values from one row of a tensor to the next. In fp32 rows are padded with zeros as products require.
 struct Strides {
     std::uint32_t width;
-    std::uint32_t queries;   ///< Queries, keys and values.
-    std::uint32_t mixed;     ///< As wide as queries.
-    std::uint32_t expanded;  ///< Input of the activation that makes `inner`; 0: the product activates.
+    std::uint32_t queries;  ///< Queries, keys and values.
+    std::uint32_t mixed;    ///< As wide as queries.
+    /// Input of the activation that makes `inner`. 0: the product activates, by whatever instructions. Where it does so
+    /// by wgmma only, bytes_of() counts the buffer, and it is not allocated.
+    std::uint32_t expanded;
     std::uint32_t inner;
     std::uint32_t vocabulary;
 };
@@ -37,9 +39,15 @@ struct Strides {
 
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
 
-/// What the head's product keeps of a row's scores.
+/// What of the head's scores is enough for the next token and its outputs.
 [[nodiscard]] constexpr KeptScores kept_scores(Precision precision, const TokenSampling& sampling) {
-    return precision == Precision::fp32 ? KeptScores::all : kept_scores(sampling);
+    if (precision == Precision::fp32 || sampling.repetition_penalty != 1 || sampling.log_probabilities) {
+        return KeptScores::all;
+    }
+    if (sampling.temperature == 0) {
+        return KeptScores::bests;
+    }
+    return sampling.top_k == 0 && sampling.top_p >= 1 ? KeptScores::sums : KeptScores::all;
 }
 
 /// Bytes of that.

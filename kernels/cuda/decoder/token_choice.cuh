@@ -112,10 +112,7 @@ private:
 
     /// Called by all lanes of a warp, with the largest score of each lane's share of a group.
     __device__ __forceinline__ void keep_best_of(std::uint32_t group, float of_lane) {
-#pragma unroll
-        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
-            of_lane = fmaxf(of_lane, __shfl_xor_sync(every_lane, of_lane, apart));
-        }
+        of_lane = largest_of_warp(of_lane);
         if (threadIdx.x % warp_lanes == 0) {
             scores_.set_best_of(group, of_lane);
         }

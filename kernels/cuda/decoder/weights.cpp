@@ -115,6 +115,7 @@ std::vector<float> normalising(const DecoderLinear& linear, std::span<const floa
 /// The rows of an expansion, whose first half are gates, in the order of GemmShape::gated; `row` values each.
 std::vector<float> with_gates_beside(const std::vector<float>& rows, std::size_t row) {
     const std::size_t half = rows.size() / row / 2;
+    expects(half % gate_columns == 0, "decoder: gates in no whole groups");
     std::vector<float> result(rows.size());
     for (std::size_t n = 0; n < 2 * half; ++n) {
         const std::size_t of_half = n % half;

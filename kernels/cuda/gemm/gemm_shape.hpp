@@ -19,7 +19,8 @@ struct GemmShape {
     std::uint32_t depth;    ///< k, above 0.
     Activation activation = Activation::none;
     /// Of every 16 columns the first gate_columns are activated, and each is multiplied by the one gate_columns behind
-    /// it: out is (rows, columns / 2). By wgmma only, of a multiple of 16 columns, and without a residual.
+    /// it: out is (rows, columns / 2). By wgmma only, of a multiple of 16 columns that can be
+    /// copied, without a residual and sums of rows.
     bool gated = false;
 };
 

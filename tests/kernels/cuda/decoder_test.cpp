@@ -226,6 +226,12 @@ TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
     for (const ModelCase& one : models_of_all) {
         for (const DecoderKind kind : kinds()) {
             expect_no_neighbours(one, kind, sampled);
+            TokenSampling by_temperature = sampled;  // alone: scores are not kept
+            by_temperature.repetition_penalty = 1;
+            by_temperature.top_k = 0;
+            by_temperature.top_p = 1;
+            by_temperature.log_probabilities = false;
+            expect_no_neighbours(one, kind, by_temperature);
         }
     }
 }

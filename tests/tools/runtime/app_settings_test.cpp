@@ -16,7 +16,7 @@
 #include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
-#include "tools/runtime/prepare_rank.hpp"
+#include "tools/runtime/meet_ranks.hpp"
 
 namespace sluice {
 namespace {

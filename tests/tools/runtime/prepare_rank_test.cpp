@@ -129,7 +129,7 @@ TEST_F(PrepareRank, CountsTheQueuesOfRank0AsItsMemory) {
     PreparedRank rank = prepared();
     check_memory(context_, plan_, rank);
 
-    rank.queues.staged = 4'000'000'000;
+    rank.queues = QueueSizes{.staged = 4'000'000'000};
 
     try {
         check_memory(context_, plan_, rank);
