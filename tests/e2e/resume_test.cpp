@@ -324,6 +324,21 @@ TEST(Resume, EndsWhenTheRunsFolderIsMovedAwayAndGoesOnWhenItIsBack) {
     EXPECT_EQ(command(job, {"check", "job.toml"}).exit_code, 0);
 }
 
+TEST(ResumeCommand, TakesRelativePathsOfSetFromTheFolderOfTheOutput) {
+    const JobFolder job(texts(300));
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+    std::filesystem::rename(job.path() / "articles.txt", job.path() / "renamed.txt");
+    const TemporaryFolder elsewhere;
+
+    const ProcessResult result = command(
+        job,
+        {"resume", job.path() / "labels.csv", "--set", "input.path=renamed.txt", "--set", "output.report=other.json"},
+        elsewhere.path());
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "other.json"));
+}
+
 TEST(ResumeCommand, NeedsARun) {
     const JobFolder job(3);
 

@@ -52,8 +52,10 @@ JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const App
     if (kept.output.report == default_report(kept.output.path)) {
         file.overrides.push_back({.key = "output.report", .value = toml_string(default_report(output).native())});
     }
-    file.overrides.insert(file.overrides.end(), std::make_move_iterator(overrides.begin()),
-                          std::make_move_iterator(overrides.end()));
+    for (Override& one : overrides) {
+        one.base = run.output.parent_path();
+        file.overrides.push_back(std::move(one));
+    }
     return file;
 }
 
