@@ -339,6 +339,19 @@ TEST(ResumeCommand, TakesRelativePathsOfSetFromTheFolderOfTheOutput) {
     EXPECT_TRUE(std::filesystem::exists(job.path() / "other.json"));
 }
 
+TEST(ResumeCommand, BeginsNoOtherOutput) {
+    const JobFolder job(texts(300));
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+
+    const ProcessResult other = command(job, {"resume", "labels.csv", "--set", "output.path=other.csv"});
+    const ProcessResult same = command(job, {"resume", "labels.csv", "--set", "output.path=labels.csv"});
+
+    EXPECT_EQ(other.exit_code, 78) << other.err;
+    EXPECT_THAT(other.err, HasSubstr("E-CFG-105]: --set output.path: got "));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "other.csv"));
+    EXPECT_EQ(same.exit_code, 0) << same.err;
+}
+
 TEST(ResumeCommand, NeedsARun) {
     const JobFolder job(3);
 

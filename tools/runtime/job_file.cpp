@@ -1,5 +1,7 @@
 #include "tools/runtime/job_file.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/commit/file.hpp"
@@ -21,6 +23,18 @@ std::filesystem::path as_seen_from(const RunPaths& run, const std::filesystem::p
 
 std::filesystem::path output_of(const RunPaths& run) {
     return run.layout == OutputLayout::folder ? run.output / "" : run.output;
+}
+
+/// --set output.path would have a resumed run begin another one, whatever was named.
+void refuse_other_output(const JobFile& file, const std::filesystem::path& output, const Apps& apps) {
+    const std::filesystem::path chosen = read_job(file, apps).output.path;
+    if (chosen != output.lexically_normal()) {
+        throw Error(ExitCode::configuration, {.id = "E-CFG-105",
+                                              .where = "--set output.path",
+                                              .what = fmt::format("got {}, but the run to resume writes {}",
+                                                                  quoted(chosen.native()), quoted(output.native())),
+                                              .hint = "leave it out; `sluice run JOB.toml` begins another output"});
+    }
 }
 
 }  // namespace
@@ -52,9 +66,14 @@ JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const App
     if (kept.output.report == default_report(kept.output.path)) {
         file.overrides.push_back({.key = "output.report", .value = toml_string(default_report(output).native())});
     }
+    bool sets_output = false;
     for (Override& one : overrides) {
         one.base = run.output.parent_path();
+        sets_output = sets_output || one.key == "output.path";
         file.overrides.push_back(std::move(one));
+    }
+    if (sets_output) {
+        refuse_other_output(file, output, apps);
     }
     return file;
 }
