@@ -98,6 +98,9 @@ int submit_job(const ParsedArguments& parsed) {
     if (parsed.has("retry") && (parsed.has("dry-run") || parsed.has("test-only"))) {
         refuse_usage(parsed.command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
     }
+    if (parsed.has("json") && (parsed.has("dry-run") || parsed.has("test-only"))) {
+        refuse_usage(parsed.command, "got --json, but --dry-run and --test-only print text alone");
+    }
     const JobConfig job = read_job_absolute(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps);
     const ScriptPaths paths = script_paths(job);
     warn_of_long_notice(job);
