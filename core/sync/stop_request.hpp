@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "core/doorbell.hpp"
@@ -32,8 +33,11 @@ public:
     /// `bell` is rung on each request; it outlives this object.
     explicit StopRequest(Doorbell& bell) : bell_(bell) {}
 
-    /// `signal` is the signal received, or for other reasons one that stands for it.
-    void ask(int signal, StopReason reason = StopReason::signal) noexcept {
+    /// `signal` is the signal received, or for other reasons one that stands for it. `most_time` is what chunks in
+    /// flight have at most.
+    void ask(int signal, StopReason reason = StopReason::signal,
+             std::chrono::nanoseconds most_time = std::chrono::nanoseconds::max()) noexcept {
+        most_time_.store(most_time, std::memory_order_relaxed);
         reason_.store(reason, std::memory_order_relaxed);
         signal_.store(signal, std::memory_order_release);
         bell_.ring();
@@ -45,11 +49,17 @@ public:
     /// Reason of the request.
     [[nodiscard]] StopReason reason() const noexcept { return reason_.load(std::memory_order_relaxed); }
 
+    /// Of the request, from it on: for chunks in flight.
+    [[nodiscard]] std::chrono::nanoseconds most_time() const noexcept {
+        return most_time_.load(std::memory_order_relaxed);
+    }
+
     void enter(RunPhase phase) noexcept { phase_.store(phase, std::memory_order_release); }
     [[nodiscard]] RunPhase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
 
 private:
     Doorbell& bell_;
+    std::atomic<std::chrono::nanoseconds> most_time_{std::chrono::nanoseconds::max()};
     std::atomic<StopReason> reason_{StopReason::signal};
     std::atomic<int> signal_{0};
     std::atomic<RunPhase> phase_{RunPhase::preparing};

@@ -129,7 +129,11 @@ void end_all(const Root& root, Failure failure) {
 }
 
 Failure stopped_early(const Served& served, const RankBoard::Committed& committed) {
-    const std::string end = served.gave_up ? "; chunks in flight took longer than fault.drain_timeout" : "";
+    std::string end;
+    if (served.gave_up) {
+        end = "; chunks in flight took longer than fault.drain_timeout";
+        end += served.stop.reason == StopReason::time_limit ? " or the time left" : "";
+    }
     return {.code = ExitCode::stopped_early,
             .text = {.id = "E-RUN-075",
                      .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
