@@ -352,6 +352,26 @@ TEST(ResumeCommand, BeginsNoOtherOutput) {
     EXPECT_EQ(same.exit_code, 0) << same.err;
 }
 
+TEST(Resume, LeavesACompleteOutputWhereNothingCanBeWritten) {
+    const JobFolder job(3);
+    const auto words = set({"output.report=reports/labels.json"});
+    std::filesystem::create_directory(job.path() / "reports");
+    EXPECT_EQ(job.run_alone(words).exit_code, 0);
+    const auto mode = std::filesystem::status(job.path()).permissions();
+    std::filesystem::remove_all(job.path() / "reports");
+    std::filesystem::permissions(job.path(), mode & ~std::filesystem::perms(0222));  // root may write all the same
+
+    const ProcessResult again = job.run_alone(words);
+    const ProcessResult resumed = command(job, {"resume", "labels.csv"});
+    const ProcessResult checked = command(job, {"check", "job.toml", "--set", "output.report=reports/labels.json"});
+    std::filesystem::permissions(job.path(), mode);
+
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_THAT(again.out, HasSubstr("already complete"));
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+}
+
 TEST(ResumeCommand, NeedsARun) {
     const JobFolder job(3);
 

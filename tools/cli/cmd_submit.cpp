@@ -113,12 +113,12 @@ int submit_job(const ParsedArguments& parsed) {
         return 0;
     }
     if (!parsed.has("no-files")) {
-        check_files(job);
         if (const auto items =
                 items_if_complete(operand_of(parsed, "job file"), overrides_of(parsed), job, parsed.apps)) {
             print(parsed.has("json") ? as_json(paths, std::nullopt, items) : already_complete(job.output.path, *items));
             return 0;
         }
+        check_files(job);
     }
     const Submission submission =
         submit(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count, more);

@@ -68,8 +68,10 @@ PreparedJob open_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     PreparedJob prepared;
     prepared.job = std::move(config);
     const JobConfig& job = prepared.job;
-    check_output_path(job.output.path);
-    check_report_path(job.output.report, job.output.path);
+    if (!is_published(job.output.path)) {
+        check_output_path(job.output.path);
+        check_report_path(job.output.report, job.output.path);
+    }
     JobPlan& plan = prepared.plan;
     plan.app = job.app;
     plan.settings = encode(job.settings);
