@@ -142,7 +142,8 @@ void RunObserver::read_status(RunSight& sight) const {
     sight.status = read_run_status(files_.status());
     if (sight.status) {
         const auto now = std::chrono::system_clock::now().time_since_epoch();
-        sight.age = std::chrono::duration<double>(now).count() - sight.status->updated;
+        // The run's host may have a clock that is ahead.
+        sight.age = std::max(0.0, std::chrono::duration<double>(now).count() - sight.status->updated);
     }
 }
 
