@@ -171,6 +171,23 @@ TEST(KilledRun, IsNotWatchedForEver) {
     EXPECT_THAT(result.out, HasSubstr("its process is gone\n"));
 }
 
+TEST(KilledRun, IsCompleteOnceItHasAManifest) {
+    const JobFolder job(3);
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+    const std::filesystem::path status = job.path() / "labels.csv.sluice/status.json";
+    nlohmann::json json = nlohmann::json::parse(contents(status));
+    json["state"] = "running";  // as when it was killed before it wrote its last status
+    json["items_done"] = 0;
+    json["end"] = nullptr;
+    write_file(status, json.dump());
+
+    const ProcessResult result = command(job, "status");
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("state     complete, exit code 0\n"));
+    EXPECT_THAT(result.out, HasSubstr("3 of 3 items"));
+}
+
 TEST(RemovedRun, IsNotWatchedForEver) {
     const JobFolder job(held_items());
     const auto run = start_computing(job, {"pipeline.chunk_items=8"});

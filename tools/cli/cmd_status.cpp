@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "core/commit/attempt_folder.hpp"
+#include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "slurm/status_text.hpp"
 #include "tools/cli/common_options.hpp"
@@ -29,6 +30,17 @@ bool is_gone(const RunPaths& paths, const RunSight& sight) {
     return owner && has_ended(*owner, this_process({}, 0));
 }
 
+/// A run that was killed once its output was complete could not say so any more.
+void add_what_manifest_tells(const RunPaths& paths, RunSight& sight) {
+    if ((sight.gone || is_stale(sight)) && status_of(paths.manifest())) {
+        RunStatus& status = *sight.status;
+        status.state = RunState::complete;
+        status.items_done = status.items;
+        status.chunks_done = status.chunks;
+        status.end.emplace();
+    }
+}
+
 /// Returns false when its folder is no longer there: a run that ends with nothing to keep removes it.
 bool print_status_of(const NamedRun& run, const ParsedArguments& parsed) {
     RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
@@ -37,6 +49,7 @@ bool print_status_of(const NamedRun& run, const ParsedArguments& parsed) {
     while (is_in_place(run.paths.run_folder())) {
         RunSight sight = observer.look();
         sight.gone = is_gone(run.paths, sight);
+        add_what_manifest_tells(run.paths, sight);
         print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") +
               (json ? status_json(sight) : status_text(sight)));
         if (!parsed.has("watch") || is_done(sight) || !is_stdout_of_use()) {
