@@ -178,6 +178,18 @@ TEST(Submit, KeepsTheOptionsBehindTheDashesForJobsThatFollow) {
     EXPECT_EQ(options_after({}), "");
 }
 
+TEST(SubmitWait, EndsWhenTheRunsFolderIsRemoved) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "echo 'PENDING|Priority|N/A|'; rm -r labels.csv.sluice");
+
+    const ProcessResult result = submit_waiting(job)->wait();
+
+    EXPECT_EQ(result.exit_code, 74) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("E-OUT-119"));
+}
+
 TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);

@@ -103,6 +103,13 @@ std::string end_text(const RunSight& sight, int code) {
     return text;
 }
 
+[[noreturn]] void refuse_to_wait(const std::filesystem::path& run_folder) {
+    throw Error(ExitCode::io_error, {.id = "E-OUT-119",
+                                     .where = escaped(run_folder.native()),
+                                     .what = "the run's folder was removed, and with it which job to wait for",
+                                     .hint = "squeue shows the job, scancel ends it"});
+}
+
 int code_of(const RunSight& sight, const RunFiles& files) {
     std::optional<JobInfo> record = sight.record;
     if (const auto submission = read_submission(files.submission()); !record && submission) {
@@ -187,6 +194,9 @@ int wait_for_run(const std::filesystem::path& run_folder) {
         Instant due = since;
         while (signal == 0) {
             const RunSight sight = observer.look();
+            if (sight.job.empty()) {
+                refuse_to_wait(run_folder);
+            }
             if (is_done(sight)) {
                 const int code = code_of(sight, {.run_folder = run_folder});
                 view.say(end_text(sight, code));
