@@ -324,6 +324,25 @@ TEST(Resume, EndsWhenTheRunsFolderIsMovedAwayAndGoesOnWhenItIsBack) {
     EXPECT_EQ(command(job, {"check", "job.toml"}).exit_code, 0);
 }
 
+TEST(Resume, FindsTheSameFilesThroughALinkToTheJobsFolder) {
+    const JobFolder job(3);
+    std::filesystem::create_directories(job.path() / "project/jobs");
+    std::filesystem::create_directory_symlink("project/jobs", job.path() / "link");
+    std::filesystem::rename(job.path() / "articles.txt", job.path() / "project/articles.txt");
+    std::string text = contents(job.path() / "job.toml");
+    for (const std::string name : {"articles.txt", "labels.csv"}) {
+        text.replace(text.find(name), name.size(), "../" + name);
+    }
+    write_file(job.path() / "project/jobs/job.toml", text);
+
+    const ProcessResult result = command(job, {"run", "link/job.toml"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "project/labels.csv"));
+    EXPECT_THAT(command(job, {"run", "project/jobs/job.toml"}).out, HasSubstr("already complete"));
+    EXPECT_THAT(command(job, {"resume", "project/labels.csv"}).out, HasSubstr("already complete"));
+}
+
 TEST(ResumeCommand, TakesRelativePathsOfSetFromTheFolderOfTheOutput) {
     const JobFolder job(texts(300));
     EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
