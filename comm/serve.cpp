@@ -20,9 +20,9 @@ public:
     Drain(ChunkServer& server, RemoteHub* remote, const ServeOptions& options)
         : server_(server), remote_(remote), options_(options) {}
 
-    void begin(const StopCause& cause) {
+    void begin(const StopCause& cause, std::chrono::nanoseconds most_time) {
         cause_ = cause;
-        began_ = Clock::now();
+        end_ = Clock::now() + std::min(options_.drain_timeout, most_time);
         server_.drain();
         if (remote_ != nullptr) {
             remote_->announce_drain();
@@ -34,7 +34,7 @@ public:
 
     [[nodiscard]] bool begun() const noexcept { return cause_.signal != 0; }
     [[nodiscard]] const StopCause& cause() const noexcept { return cause_; }
-    [[nodiscard]] std::chrono::nanoseconds time_left() const { return began_ + options_.drain_timeout - Clock::now(); }
+    [[nodiscard]] std::chrono::nanoseconds time_left() const { return end_ - Clock::now(); }
     [[nodiscard]] std::optional<int> find_lost_rank() const {
         return remote_ == nullptr ? std::nullopt : remote_->find_silent(longest_silence(options_.drain_timeout));
     }
@@ -44,7 +44,7 @@ private:
     RemoteHub* remote_;
     const ServeOptions& options_;
     StopCause cause_{};
-    Instant began_{};
+    Instant end_{};
 };
 
 bool grant_all(ChunkServer& server, LocalHub& local, RemoteHub* remote) {
@@ -75,7 +75,7 @@ Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& 
         activity.move();
         const std::uint32_t seen = bell.listen();
         if (const StopCause cause = stop_of(stop, remote); cause.signal != 0 && !drain.begun()) {
-            drain.begin(cause);
+            drain.begin(cause, stop.most_time());
         }
         if (drain.begun() && drain.time_left().count() <= 0) {
             return {.stop = drain.cause(), .gave_up = true};

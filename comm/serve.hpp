@@ -56,7 +56,7 @@ struct ServeOptions {
 
 struct Served {
     StopCause stop{};      ///< Origin of the stop request.
-    bool gave_up = false;  ///< drain_timeout expired before all chunks in flight were returned.
+    bool gave_up = false;  ///< drain_timeout, or the request's most_time, expired before all chunks were returned.
     int lost_rank = 0;     ///< Rank that was silent for too long while the run drained; 0: none.
 };
 

@@ -39,6 +39,22 @@ std::filesystem::path absolute_path(const std::filesystem::path& path) {
     return whole;
 }
 
+std::filesystem::path without_dots(const std::filesystem::path& whole) {
+    std::filesystem::path plain;
+    for (const std::filesystem::path& part : whole) {
+        if (part == "..") {
+            std::error_code unknown;  // what cannot be examined is no link
+            const bool is_link = std::filesystem::is_symlink(plain, unknown);
+            const std::filesystem::path target = is_link ? std::filesystem::canonical(plain, unknown) : plain;
+            plain = (unknown ? plain : target).parent_path();
+        } else if (part != ".") {
+            plain /= part;
+        }
+    }
+    const std::filesystem::path last = whole.filename();
+    return last == "." || last == ".." ? plain / "" : plain;
+}
+
 std::uint64_t size_of_file(const std::filesystem::path& path) {
     std::error_code error;
     const std::uint64_t bytes = std::filesystem::file_size(path, error);

@@ -16,6 +16,10 @@ namespace sluice {
 /// `path` as an absolute path. Throws Error (no_input) if the working folder is gone or has no name.
 [[nodiscard]] std::filesystem::path absolute_path(const std::filesystem::path& path);
 
+/// `whole`, a path from the root, without "." and "..". As for the system, what follows a link leads on from its
+/// target; other links stay as they are.
+[[nodiscard]] std::filesystem::path without_dots(const std::filesystem::path& whole);
+
 /// In bytes. Throws Error (no_input).
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
 

@@ -64,11 +64,13 @@ MemoryPlan plan_memory(const MemoryNeeds& needs) {
 void check_memory(const MemoryPlan& plan, DeviceKind kind, std::uint64_t available) {
     const std::uint64_t needed = plan.host_total(kind);
     if (needed > available) {
-        throw Error(ExitCode::out_of_memory,
-                    {.id = "E-MEM-068",
-                     .where = "memory plan",
-                     .what = fmt::format("the job needs {}, this node's limit is {}", size(needed), size(available)),
-                     .hint = "lower pipeline.depth, pipeline.chunk_items or run.devices"});
+        throw Error(
+            ExitCode::out_of_memory,
+            {.id = "E-MEM-068",
+             .where = "memory plan",
+             .what = fmt::format("this process needs {}, its share of the node's limit is {}", size(needed),
+                                 size(available)),
+             .hint = "lower pipeline.depth, pipeline.chunk_items, run.devices or the number of ranks on a node"});
     }
 }
 

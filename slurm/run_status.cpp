@@ -1,6 +1,7 @@
 #include "slurm/run_status.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,9 +9,11 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
+#include "core/descriptor.hpp"
 #include "core/json_types.hpp"
 #include "core/paths.hpp"
 
@@ -87,6 +90,64 @@ void visit_status(auto& status, const auto& visit) {
     visit("end", status.end);
 }
 
+/// Returns 0 or an errno.
+int replace(const std::filesystem::path& file, const FilePlace& place, const std::string& text) {
+    constexpr mode_t file_mode = 0666;  // less the umask: access is controlled by the run's folder
+    // Uniquely named: an attempt presumed dead may still write there, and would rename this one's file.
+    const FilePlace next = FilePlace::entry(file.native() + "." + make_unique_id() + ".new");
+    Descriptor to(::openat(next.base(), next.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode));
+    if (to.number() < 0) {
+        return errno;
+    }
+    int error = write_all(to.number(), std::as_bytes(std::span(text)));
+    if (const int problem = to.close(); error == 0) {
+        error = problem;
+    }
+    if (error == 0 && ::renameat(next.base(), next.name(), place.base(), place.name()) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        ::unlinkat(next.base(), next.name(), 0);
+    }
+    return error;
+}
+
+bool is_of_same_process(const std::filesystem::path& file, const RunStatus& status) {
+    try {
+        const std::optional<RunStatus> there = read_run_status(file);
+        return there && there->host == status.host && there->process == status.process;
+    } catch (const Error&) {  // a link, another user's, unreadable: nothing to write to
+        return false;
+    }
+}
+
+/// Where a full disk has no room for a second file, there may be some in the first one. Text that has to grow makes
+/// sure of that with blanks, which JSON ignores, before it replaces anything. Returns 0 or an errno.
+int write_over(const FilePlace& place, const std::string& text) {
+    Descriptor to(::openat(place.base(), place.name(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat was {};
+    if (to.number() < 0 || ::fstat(to.number(), &was) != 0) {
+        return errno;
+    }
+    const auto old = static_cast<std::size_t>(was.st_size);
+    const std::string blanks(text.size() - std::min(old, text.size()), ' ');
+    if (::lseek(to.number(), 0, SEEK_END) < 0) {
+        return errno;
+    }
+    if (const int error = write_all(to.number(), std::as_bytes(std::span(blanks))); error != 0) {
+        return error;
+    }
+    if (::lseek(to.number(), 0, SEEK_SET) < 0) {
+        return errno;
+    }
+    if (const int error = write_all(to.number(), std::as_bytes(std::span(text))); error != 0) {
+        return error;
+    }
+    const int cut = ::ftruncate(to.number(), static_cast<off_t>(text.size())) == 0 ? 0 : errno;
+    const int closed = to.close();
+    return cut != 0 ? cut : closed;
+}
+
 }  // namespace
 
 // Found by nlohmann::json through argument-dependent lookup.
@@ -159,34 +220,13 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
 }
 
 int write_run_status(const std::filesystem::path& file, const RunStatus& status) {
-    constexpr mode_t file_mode = 0666;  // less the umask: access is controlled by the run's folder
     const std::string text = encode(status);
     const FilePlace place = FilePlace::entry(file);
-    // Uniquely named: an attempt presumed dead may still write there, and would rename this one's file.
-    const FilePlace next = FilePlace::entry(file.native() + "." + make_unique_id() + ".new");
-    const int fd = ::openat(next.base(), next.name(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file_mode);
-    if (fd < 0) {
-        return errno;
+    const int error = replace(file, place, text);
+    if (error == 0 || !is_of_same_process(file, status)) {
+        return error;
     }
-    int error = 0;
-    for (std::size_t done = 0; done < text.size() && error == 0;) {
-        const ssize_t written = ::write(fd, text.data() + done, text.size() - done);
-        if (written >= 0) {
-            done += static_cast<std::size_t>(written);
-        } else if (errno != EINTR) {
-            error = errno;
-        }
-    }
-    if (::close(fd) != 0 && error == 0) {
-        error = errno;
-    }
-    if (error == 0 && ::renameat(next.base(), next.name(), place.base(), place.name()) != 0) {
-        error = errno;
-    }
-    if (error != 0) {
-        ::unlinkat(next.base(), next.name(), 0);
-    }
-    return error;
+    return write_over(place, text) == 0 ? 0 : error;
 }
 
 }  // namespace sluice

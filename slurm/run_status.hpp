@@ -88,7 +88,8 @@ struct RunStatus {
 /// nullopt: missing or unreadable.
 [[nodiscard]] std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
 
-/// Writes atomically, without sync. Returns 0, or errno.
+/// Replaces the file as a whole, without sync. Where there is no room for another file, it writes over that of the same
+/// process. Returns 0, or errno.
 [[nodiscard]] int write_run_status(const std::filesystem::path& file, const RunStatus& status);
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -84,6 +85,10 @@ std::optional<std::chrono::seconds> ask_time_left(const std::string& job, const 
 
 bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {
     return left <= spare * slowest_chunk + to_commit_and_leave;
+}
+
+std::chrono::nanoseconds time_for_chunks(std::chrono::nanoseconds left) {
+    return std::max<std::chrono::nanoseconds>(left - to_commit_and_leave / 2, std::chrono::seconds(1));
 }
 
 bool is_nearly_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {

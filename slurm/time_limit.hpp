@@ -26,6 +26,9 @@ inline constexpr std::chrono::seconds squeue_patience{15};
 /// commit what is in flight and to exit.
 [[nodiscard]] bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk);
 
+/// How long chunks in flight may take when the job ends in `left`, so that they can be committed.
+[[nodiscard]] std::chrono::nanoseconds time_for_chunks(std::chrono::nanoseconds left);
+
 /// Whether it may be too late by the time squeue has answered.
 [[nodiscard]] bool is_nearly_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk);
 

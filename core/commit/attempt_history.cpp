@@ -205,6 +205,10 @@ void note_end(const std::filesystem::path& attempt, ExitCode code, const ErrorTe
                                                text.where, text.where.empty() ? "" : ": ", text.what));
 }
 
+bool has_noted_end(const std::filesystem::path& attempt) {
+    return status_of(attempt / end_name).has_value();
+}
+
 void note_fresh_start(const std::filesystem::path& attempt) {
     write_note(attempt / fresh_start_name, "");
 }

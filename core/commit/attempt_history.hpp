@@ -70,6 +70,7 @@ void note_lost_rank(const std::filesystem::path& attempt, int rank, const std::s
 
 /// Records that the attempt ends by itself.
 void note_end(const std::filesystem::path& attempt, ExitCode code, const ErrorText& text);
+[[nodiscard]] bool has_noted_end(const std::filesystem::path& attempt);
 
 /// Records that earlier attempts no longer count.
 void note_fresh_start(const std::filesystem::path& attempt);

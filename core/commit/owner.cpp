@@ -11,6 +11,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/commit/json_text.hpp"
@@ -162,7 +163,7 @@ bool has_ended(const Owner& owner, const Owner& me) {
 
 Sighting look_for_owner(const std::filesystem::path& attempt, const Owner& me, std::chrono::seconds alive_within) {
     const std::optional<Owner> owner = read_owner(attempt);
-    if (owner && has_ended(*owner, me)) {
+    if (has_noted_end(attempt) || (owner && has_ended(*owner, me))) {
         return {};
     }
     const std::chrono::nanoseconds age = heartbeat_age(attempt);

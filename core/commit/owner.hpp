@@ -45,9 +45,9 @@ enum class Presence {
     present,  ///< It may still write.
 };
 
-/// State of an attempt's owner, as seen by `me`. An earlier start of `me`'s Slurm job (fewer restarts) has ended; for a
-/// process of this host the process table decides; otherwise the age of its heartbeat, relative to a file created now
-/// in the same file system, so that this host's clock does not matter.
+/// State of an attempt's owner, as seen by `me`. One that has noted its end has ended, and an earlier start of `me`'s
+/// Slurm job (fewer restarts); for a process of this host the process table decides; otherwise the age of its
+/// heartbeat, relative to a file created now in the same file system, so that this host's clock does not matter.
 struct Sighting {
     Presence presence = Presence::gone;
     std::chrono::seconds age{0};  ///< Of the heartbeat.

@@ -17,7 +17,7 @@ bool is_folder(const std::filesystem::path& path) {
 }
 
 std::filesystem::path without_slash(const std::filesystem::path& path) {
-    const std::filesystem::path normal = absolute_path(path).lexically_normal();
+    const std::filesystem::path normal = without_dots(absolute_path(path));
     return normal.has_filename() ? normal : normal.parent_path();
 }
 

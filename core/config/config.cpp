@@ -214,7 +214,11 @@ void apply(const Override& change, const JobSchema& schema, const std::string& a
         refuse_key_of_another_app(schema, change.key, app, where);
         refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), schema.suggest(change.key)));
     }
-    settings[change.key] = {read_override_value(*key, change.value, where), where, true};
+    SettingValue value = read_override_value(*key, change.value, where);
+    if (auto* const path = std::get_if<std::filesystem::path>(&value)) {
+        *path = change.base / *path;
+    }
+    settings[change.key] = {std::move(value), where, true};
 }
 
 /// The app that the job names, known or not: its keys decide what else the job may set. Empty: none.

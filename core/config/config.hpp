@@ -105,6 +105,7 @@ struct JobConfig {
 struct Override {
     std::string key;
     std::string value;
+    std::filesystem::path base{};  ///< Where it begins if it is a relative path; empty: in the job file's folder.
 };
 
 /// Splits "pipeline.depth=4". Throws Error (usage) when there is no '='.

@@ -7,6 +7,7 @@
 #include "core/config/rules.hpp"
 #include "core/config/text.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -158,7 +159,7 @@ std::filesystem::path default_report(const std::filesystem::path& output) {
     std::filesystem::path name = output.has_filename() ? output : output.parent_path();
     if (name.filename() == "." || name.filename() == "..") {
         std::error_code unknown;  // where nobody knows where we are, the path is taken as it is
-        const std::filesystem::path whole = std::filesystem::absolute(name, unknown).lexically_normal();
+        const std::filesystem::path whole = without_dots(std::filesystem::absolute(name, unknown));
         name = whole.has_filename() ? whole : whole.parent_path();
     }
     return name += ".report.json";

@@ -56,7 +56,7 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
         return false;
     }
     const auto plain = [](const std::filesystem::path& path) {
-        const std::filesystem::path normal = absolute_path(path).lexically_normal();
+        const std::filesystem::path normal = without_dots(absolute_path(path));
         return normal.has_filename() ? normal : normal.parent_path();
     };
     if (plain(a) == plain(b)) {

@@ -177,7 +177,8 @@ void check_claim(const InputFile& file, const NpyHeader& header, std::uint64_t i
         file.reject("E-INP-030",
                     fmt::format("the header claims {} items of {} bytes, {} bytes follow ({} items and {} left over)",
                                 count, item_bytes, data_bytes, data_bytes / item_bytes, data_bytes % item_bytes),
-                    "the file is incomplete: save or copy it again");
+                    claimed && *claimed < data_bytes ? "something follows the array: save one array a file"
+                                                     : "the file is incomplete: save or copy it again");
     }
 }
 

@@ -171,6 +171,38 @@ TEST(KilledRun, IsNotWatchedForEver) {
     EXPECT_THAT(result.out, HasSubstr("its process is gone\n"));
 }
 
+TEST(KilledRun, IsCompleteOnceItHasAManifest) {
+    const JobFolder job(3);
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+    const std::filesystem::path status = job.path() / "labels.csv.sluice/status.json";
+    nlohmann::json json = nlohmann::json::parse(contents(status));
+    json["state"] = "running";  // as when it was killed before it wrote its last status
+    json["items_done"] = 0;
+    json["end"] = nullptr;
+    write_file(status, json.dump());
+
+    const ProcessResult result = command(job, "status");
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("state     complete, exit code 0\n"));
+    EXPECT_THAT(result.out, HasSubstr("3 of 3 items"));
+}
+
+TEST(RemovedRun, IsNotWatchedForEver) {
+    const JobFolder job(held_items());
+    const auto run = start_computing(job, {"pipeline.chunk_items=8"});
+    const std::string watch = launch_words(0, {}).front() + " status labels.csv --watch >&2";
+    Process process({"/bin/sh", "-c", "exec " + watch}, ProcessOptions{.folder = job.path()});
+    EXPECT_TRUE(eventually([&] { return process.err().find("state") != std::string::npos; }));
+
+    std::filesystem::rename(job.path() / "labels.csv.sluice", job.path() / "moved");
+    const ProcessResult result = process.wait();
+
+    EXPECT_EQ(result.exit_code, 66);
+    EXPECT_THAT(result.err, HasSubstr("E-RUN-116"));
+    run->send(SIGKILL);
+}
+
 TEST(KilledRun, HasNoLaterRunWithItsNumberCancelledInItsPlace) {
     const JobFolder killed(held_items());
     ASSERT_EQ(end_by(SIGKILL, killed).exit_code, 128 + SIGKILL);

@@ -324,6 +324,73 @@ TEST(Resume, EndsWhenTheRunsFolderIsMovedAwayAndGoesOnWhenItIsBack) {
     EXPECT_EQ(command(job, {"check", "job.toml"}).exit_code, 0);
 }
 
+TEST(Resume, FindsTheSameFilesThroughALinkToTheJobsFolder) {
+    const JobFolder job(3);
+    std::filesystem::create_directories(job.path() / "project/jobs");
+    std::filesystem::create_directory_symlink("project/jobs", job.path() / "link");
+    std::filesystem::rename(job.path() / "articles.txt", job.path() / "project/articles.txt");
+    std::string text = contents(job.path() / "job.toml");
+    for (const std::string name : {"articles.txt", "labels.csv"}) {
+        text.replace(text.find(name), name.size(), "../" + name);
+    }
+    write_file(job.path() / "project/jobs/job.toml", text);
+
+    const ProcessResult result = command(job, {"run", "link/job.toml"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "project/labels.csv"));
+    EXPECT_THAT(command(job, {"run", "project/jobs/job.toml"}).out, HasSubstr("already complete"));
+    EXPECT_THAT(command(job, {"resume", "project/labels.csv"}).out, HasSubstr("already complete"));
+}
+
+TEST(ResumeCommand, TakesRelativePathsOfSetFromTheFolderOfTheOutput) {
+    const JobFolder job(texts(300));
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+    std::filesystem::rename(job.path() / "articles.txt", job.path() / "renamed.txt");
+    const TemporaryFolder elsewhere;
+
+    const ProcessResult result = command(
+        job,
+        {"resume", job.path() / "labels.csv", "--set", "input.path=renamed.txt", "--set", "output.report=other.json"},
+        elsewhere.path());
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "other.json"));
+}
+
+TEST(ResumeCommand, BeginsNoOtherOutput) {
+    const JobFolder job(texts(300));
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+
+    const ProcessResult other = command(job, {"resume", "labels.csv", "--set", "output.path=other.csv"});
+    const ProcessResult same = command(job, {"resume", "labels.csv", "--set", "output.path=labels.csv"});
+
+    EXPECT_EQ(other.exit_code, 78) << other.err;
+    EXPECT_THAT(other.err, HasSubstr("E-CFG-105]: --set output.path: got "));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "other.csv"));
+    EXPECT_EQ(same.exit_code, 0) << same.err;
+}
+
+TEST(Resume, LeavesACompleteOutputWhereNothingCanBeWritten) {
+    const JobFolder job(3);
+    const auto words = set({"output.report=reports/labels.json"});
+    std::filesystem::create_directory(job.path() / "reports");
+    EXPECT_EQ(job.run_alone(words).exit_code, 0);
+    const auto mode = std::filesystem::status(job.path()).permissions();
+    std::filesystem::remove_all(job.path() / "reports");
+    std::filesystem::permissions(job.path(), mode & ~std::filesystem::perms(0222));  // root may write all the same
+
+    const ProcessResult again = job.run_alone(words);
+    const ProcessResult resumed = command(job, {"resume", "labels.csv"});
+    const ProcessResult checked = command(job, {"check", "job.toml", "--set", "output.report=reports/labels.json"});
+    std::filesystem::permissions(job.path(), mode);
+
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_THAT(again.out, HasSubstr("already complete"));
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_EQ(checked.exit_code, 0) << checked.err;
+}
+
 TEST(ResumeCommand, NeedsARun) {
     const JobFolder job(3);
 

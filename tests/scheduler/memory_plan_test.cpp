@@ -46,7 +46,7 @@ TEST(MemoryPlan, SaysWhatItNeedsAndWhatThereIs) {
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::out_of_memory);
         EXPECT_EQ(error.text().id, "E-MEM-068");
-        EXPECT_EQ(error.text().what, "the job needs 41.2 GiB, this node's limit is 768.0 MiB");
+        EXPECT_EQ(error.text().what, "this process needs 41.2 GiB, its share of the node's limit is 768.0 MiB");
     }
 }
 

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -129,6 +131,27 @@ TEST(RunStatusFile, IsReplacedAsAWholeAndReadByWhoMayEnterItsFolder) {
     ::umask(mask);
     EXPECT_EQ(status.st_mode & 0777U, 0666U & ~mask);
     EXPECT_EQ(write_run_status(folder.path() / "none" / "status.json", some_status()), ENOENT);
+}
+
+TEST(RunStatusFile, IsWrittenOverByItsProcessWhereThereIsNoRoomForAnotherFile) {
+    const TemporaryFolder folder;
+    constexpr std::size_t too_long_for_more = 250;  // characters of a name, of 255
+    const auto file = folder.path() / std::string(too_long_for_more, 's');
+    const RunStatus running = some_status();
+    RunStatus longer = running;
+    longer.end = RunEnd{.code = 74, .text = {.id = "E-IO-002", .what = std::string(1000, 'x')}};
+    RunStatus other = running;
+    ++other.process;
+
+    EXPECT_EQ(write_run_status(file, running), ENAMETOOLONG);
+    std::ofstream(file) << encode(running);
+    EXPECT_EQ(write_run_status(file, other), ENAMETOOLONG);
+    EXPECT_EQ(read_run_status(file), running);
+    EXPECT_EQ(write_run_status(file, longer), 0);
+    EXPECT_EQ(read_run_status(file), longer);
+    EXPECT_EQ(write_run_status(file, running), 0);
+    EXPECT_EQ(read_run_status(file), running);
+    EXPECT_EQ(std::filesystem::file_size(file), encode(running).size());
 }
 
 TEST(RunStatusFile, IsWrittenByTwoAttemptsAtOnceWithoutTrouble) {

@@ -20,5 +20,16 @@ TEST(TimeLeft, StopsRanksOfMpirunInTimeAndInGoodOrder) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv"));
 }
 
+TEST(TimeLeft, IsNotExceededByChunksInFlight) {
+    const JobFolder job(held_texts(40, 0));
+    std::vector<std::string> words = set({"fault.drain_timeout=86400s"});
+    words.insert(words.end(), {"--time-left", "6s"});
+
+    const ProcessResult result = job.run_alone(words);
+
+    EXPECT_EQ(result.exit_code, 75) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("chunks in flight took longer than fault.drain_timeout or the time left\n"));
+}
+
 }  // namespace
 }  // namespace sluice::test

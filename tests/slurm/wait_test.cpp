@@ -178,6 +178,18 @@ TEST(Submit, KeepsTheOptionsBehindTheDashesForJobsThatFollow) {
     EXPECT_EQ(options_after({}), "");
 }
 
+TEST(SubmitWait, EndsWhenTheRunsFolderIsRemoved) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "echo 'PENDING|Priority|N/A|'; rm -r labels.csv.sluice");
+
+    const ProcessResult result = submit_waiting(job)->wait();
+
+    EXPECT_EQ(result.exit_code, 74) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("E-OUT-119"));
+}
+
 TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
@@ -245,6 +257,21 @@ TEST(Drain, OfACompleteRunIsRefused) {
 
     EXPECT_EQ(result.exit_code, 66);
     EXPECT_THAT(result.err, HasSubstr("nothing to drain: the run is complete"));
+}
+
+TEST(Status, OfAHostWhoseClockIsAheadIsOfNow) {
+    const JobFolder job(1);
+    const std::filesystem::path folder = job.path() / "labels.csv.sluice";
+    std::filesystem::create_directory(folder);
+    constexpr double far_ahead = 4e9;  // the year 2096
+    ASSERT_EQ(write_run_status(folder / "status.json",
+                               RunStatus{.state = RunState::running, .host = "n0", .updated = far_ahead}),
+              0);
+
+    const ProcessResult result =
+        Process(launch_words(0, {"status", "labels.csv"}), ProcessOptions{.folder = job.path()}).wait();
+
+    EXPECT_THAT(result.out, HasSubstr("state     running, 0.0 s ago\n"));
 }
 
 TEST(Cancel, NamesAJobThatSluiceHasNotSubmitted) {

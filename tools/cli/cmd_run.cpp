@@ -136,7 +136,8 @@ const Command resume_command{
         "or its Slurm job's number.\n"
         "Runs the job that the first attempt saved there, with all its --set, from any working folder,\n"
         "and writes the output that RUN names, also where it was copied or moved to. Files beside the\n"
-        "output are looked for beside it. Start ranks of it with mpirun or srun.",
+        "output are looked for beside it, and relative paths in --set start there. Start ranks of it\n"
+        "with mpirun or srun.",
     .exit_codes =
         "  0   all items done            75  stopped early\n"
         "  64  wrong command line        78  wrong --set, or another job than the one begun\n"

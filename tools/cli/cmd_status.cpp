@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "core/commit/attempt_folder.hpp"
+#include "core/commit/file.hpp"
+#include "core/commit/held_folder.hpp"
 #include "slurm/status_text.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
@@ -28,21 +30,40 @@ bool is_gone(const RunPaths& paths, const RunSight& sight) {
     return owner && has_ended(*owner, this_process({}, 0));
 }
 
-int print_status(const ParsedArguments& parsed) {
-    const NamedRun run = named_run_to_read(operand_of(parsed, "run"), parsed.apps);
+/// A run that was killed once its output was complete could not say so any more.
+void add_what_manifest_tells(const RunPaths& paths, RunSight& sight) {
+    if ((sight.gone || is_stale(sight)) && status_of(paths.manifest())) {
+        RunStatus& status = *sight.status;
+        status.state = RunState::complete;
+        status.items_done = status.items;
+        status.chunks_done = status.chunks;
+        status.end.emplace();
+    }
+}
+
+/// Returns false when its folder is no longer there: a run that ends with nothing to keep removes it.
+bool print_status_of(const NamedRun& run, const ParsedArguments& parsed) {
     RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
     const bool json = parsed.has("json");
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;
-    for (;;) {
+    while (is_in_place(run.paths.run_folder())) {
         RunSight sight = observer.look();
         sight.gone = is_gone(run.paths, sight);
+        add_what_manifest_tells(run.paths, sight);
         print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") +
               (json ? status_json(sight) : status_text(sight)));
         if (!parsed.has("watch") || is_done(sight) || !is_stdout_of_use()) {
-            return 0;
+            return true;
         }
         std::this_thread::sleep_for(look_every);
     }
+    return false;
+}
+
+int print_status(const ParsedArguments& parsed) {
+    while (!print_status_of(named_run_to_read(operand_of(parsed, "run"), parsed.apps), parsed)) {
+    }
+    return 0;
 }
 
 }  // namespace
@@ -56,7 +77,7 @@ const Command status_command{
         "itself writes its status once a second; squeue is asked when it does not, and sacct for what\n"
         "squeue has forgotten. Neither is required.",
     .exit_codes =
-        "  0   printed                   66  there is no such run\n"
+        "  0   printed                   66  there is no such run, or no longer\n"
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
         "  77  a file of it is not its owner's\n"
         "  78  wrong job file",

@@ -98,6 +98,9 @@ int submit_job(const ParsedArguments& parsed) {
     if (parsed.has("retry") && (parsed.has("dry-run") || parsed.has("test-only"))) {
         refuse_usage(parsed.command, "got --retry, but --dry-run and --test-only submit nothing that would try again");
     }
+    if (parsed.has("json") && (parsed.has("dry-run") || parsed.has("test-only"))) {
+        refuse_usage(parsed.command, "got --json, but --dry-run and --test-only print text alone");
+    }
     const JobConfig job = read_job_absolute(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps);
     const ScriptPaths paths = script_paths(job);
     warn_of_long_notice(job);
@@ -110,12 +113,12 @@ int submit_job(const ParsedArguments& parsed) {
         return 0;
     }
     if (!parsed.has("no-files")) {
-        check_files(job);
         if (const auto items =
                 items_if_complete(operand_of(parsed, "job file"), overrides_of(parsed), job, parsed.apps)) {
             print(parsed.has("json") ? as_json(paths, std::nullopt, items) : already_complete(job.output.path, *items));
             return 0;
         }
+        check_files(job);
     }
     const Submission submission =
         submit(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count, more);

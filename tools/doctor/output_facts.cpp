@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -45,7 +46,7 @@ std::filesystem::path folder_of(const std::filesystem::path& output) {
     const std::filesystem::path path = output.has_filename() ? output : output.parent_path();  // a folder of parts
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     std::error_code unknown;  // if the current folder is unknown, the path is used as it is
-    std::filesystem::path whole = std::filesystem::absolute(folder, unknown).lexically_normal();
+    std::filesystem::path whole = without_dots(std::filesystem::absolute(folder, unknown));
     return unknown ? folder : whole;
 }
 

@@ -1,5 +1,7 @@
 #include "tools/runtime/job_file.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "core/commit/file.hpp"
@@ -13,7 +15,7 @@ constexpr std::size_t most_bytes = std::size_t{64} << 10;  // as for any job fil
 
 /// Path relative to a run's folder: "../articles.csv".
 std::filesystem::path as_seen_from(const RunPaths& run, const std::filesystem::path& path) {
-    const std::filesystem::path whole = absolute_path(path).lexically_normal();
+    const std::filesystem::path whole = without_dots(absolute_path(path));
     const std::filesystem::path from_parent = whole.lexically_relative(run.output.parent_path());
     const bool is_below = !from_parent.empty() && *from_parent.begin() != "..";
     return is_below ? whole.lexically_relative(run.run_folder()) : whole;
@@ -23,6 +25,18 @@ std::filesystem::path output_of(const RunPaths& run) {
     return run.layout == OutputLayout::folder ? run.output / "" : run.output;
 }
 
+/// --set output.path would have a resumed run begin another one, whatever was named.
+void refuse_other_output(const JobFile& file, const std::filesystem::path& output, const Apps& apps) {
+    const std::filesystem::path chosen = read_job(file, apps).output.path;
+    if (chosen != output) {
+        throw Error(ExitCode::configuration, {.id = "E-CFG-105",
+                                              .where = "--set output.path",
+                                              .what = fmt::format("got {}, but the run to resume writes {}",
+                                                                  quoted(chosen.native()), quoted(output.native())),
+                                              .hint = "leave it out; `sluice run JOB.toml` begins another output"});
+    }
+}
+
 }  // namespace
 
 JobConfig read_job(const JobFile& file, const Apps& apps) {
@@ -30,7 +44,7 @@ JobConfig read_job(const JobFile& file, const Apps& apps) {
         return read_job(file.path, file.overrides, apps.keys());
     }
     JobConfig job = parse_job(*file.text, file.path.native(), file.path.parent_path(), file.overrides, apps.keys());
-    change_paths(job, [](const std::filesystem::path& path) { return path.lexically_normal(); });
+    change_paths(job, [](const std::filesystem::path& path) { return without_dots(absolute_path(path)); });
     return job;
 }
 
@@ -52,8 +66,15 @@ JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const App
     if (kept.output.report == default_report(kept.output.path)) {
         file.overrides.push_back({.key = "output.report", .value = toml_string(default_report(output).native())});
     }
-    file.overrides.insert(file.overrides.end(), std::make_move_iterator(overrides.begin()),
-                          std::make_move_iterator(overrides.end()));
+    bool sets_output = false;
+    for (Override& one : overrides) {
+        one.base = run.output.parent_path();
+        sets_output = sets_output || one.key == "output.path";
+        file.overrides.push_back(std::move(one));
+    }
+    if (sets_output) {
+        refuse_other_output(file, output, apps);
+    }
     return file;
 }
 

@@ -27,7 +27,9 @@ struct JobFile {
                                           const Apps& apps);
 
 /// The job stored by `run`'s first attempt (kept_text), with `overrides` and with `run` as its output, even if its
-/// folder was moved. Throws Error: no_input (E-RUN-116) if none was stored; as read_text.
+/// folder was moved. Relative paths in `overrides` start from the folder that holds the output. Throws Error: no_input
+/// (E-RUN-116) if none was stored; configuration (E-CFG-105) if an override names another output; as read_text and
+/// read_job.
 [[nodiscard]] JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const Apps& apps);
 
 /// The plan of a submitted job. Throws Error as read_text; no_input (E-CFG-001) if there is none.

@@ -72,8 +72,10 @@ struct OpenedJob {
 
 OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases) {
     PhaseTimer opening(phases, Phase::job);
-    check_output_path(job.output.path);
-    check_report_path(job.output.report, job.output.path);
+    if (!is_published(job.output.path)) {
+        check_output_path(job.output.path);
+        check_report_path(job.output.report, job.output.path);
+    }
     auto app = open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights);
     AppFiles app_files = open_app_files(job.settings, *app);  // before the codec reads them
     auto codec = app->make_codec();

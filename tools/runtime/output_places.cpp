@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "core/commit/file.hpp"
+#include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
 #include "core/output/output_file.hpp"
 #include "scheduler/report.hpp"
@@ -132,6 +133,11 @@ void refuse_other_files(const Path& report) {
 }
 
 }  // namespace
+
+bool is_published(const std::filesystem::path& output) {
+    std::error_code unknown;  // a path that cannot be looked at is refused by others
+    return std::filesystem::exists(run_paths(output, {}).manifest(), unknown);
+}
 
 void check_output_path(const std::filesystem::path& output) {
     if (output.has_filename()) {

@@ -11,6 +11,7 @@
 #include "tools/doctor/remedies.hpp"
 #include "tools/doctor/topics.hpp"
 #include "tools/runtime/gpu_start.hpp"
+#include "tools/runtime/output_places.hpp"
 
 namespace sluice {
 namespace {
@@ -46,6 +47,9 @@ void check_before_reading(const RankContext& context, const JobConfig& job) {
     const bool is_early = context.session == nullptr || !gpus_in_sight().value_or(std::vector<CudaGpu>()).empty();
     if (job.run.device == DeviceKind::cuda && !is_early && cuda_device_count() == 0) {
         static_cast<void>(make_cuda_device(0));  // throws the reason
+    }
+    if (is_published(job.output.path)) {
+        return;
     }
     facts.output = look_at_output(job.output.path);
     if (!facts.output->why_not.empty()) {

@@ -131,7 +131,11 @@ void fail(const Root& root, const EndReach& reach, const std::exception_ptr& thr
 }
 
 ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed) {
-    const std::string end = served.gave_up ? "; chunks in flight took longer than fault.drain_timeout" : "";
+    std::string end;
+    if (served.gave_up) {
+        end = "; chunks in flight took longer than fault.drain_timeout";
+        end += served.stop.reason == StopReason::time_limit ? " or the time left" : "";
+    }
     return {.id = "E-RUN-075",
             .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
             .what = fmt::format("{} after {} of {} chunks{}", stopped_text(served.stop), committed.chunks,

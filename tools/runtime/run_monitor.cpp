@@ -264,8 +264,10 @@ void RunMonitor::stop_if_asked() {
         return;
     }
     const bool late = limit_ && !asks_again() && is_too_late(*limit_ - SteadyClock::now(), run_->book->slowest_chunk());
-    if (drain_requested_ || late) {
-        stop_.ask(SIGUSR1, late ? StopReason::time_limit : StopReason::drain_request);
+    if (late) {
+        stop_.ask(SIGUSR1, StopReason::time_limit, time_for_chunks(*limit_ - SteadyClock::now()));
+    } else if (drain_requested_) {
+        stop_.ask(SIGUSR1, StopReason::drain_request);
     }
 }
 

@@ -103,6 +103,13 @@ std::string end_text(const RunSight& sight, int code) {
     return text;
 }
 
+[[noreturn]] void refuse_to_wait(const std::filesystem::path& run_folder) {
+    throw Error(ExitCode::io_error, {.id = "E-OUT-119",
+                                     .where = escaped(run_folder.native()),
+                                     .what = "the run's folder was removed, and with it which job to wait for",
+                                     .hint = "squeue shows the job, scancel ends it"});
+}
+
 int code_of(const RunSight& sight, const RunFiles& files) {
     std::optional<JobInfo> record = sight.record;
     if (const auto submission = read_submission(files.submission()); !record && submission) {
@@ -142,7 +149,8 @@ void RunObserver::read_status(RunSight& sight) const {
     sight.status = read_run_status(files_.status());
     if (sight.status) {
         const auto now = std::chrono::system_clock::now().time_since_epoch();
-        sight.age = std::chrono::duration<double>(now).count() - sight.status->updated;
+        // The run's host may have a clock that is ahead.
+        sight.age = std::max(0.0, std::chrono::duration<double>(now).count() - sight.status->updated);
     }
 }
 
@@ -186,6 +194,9 @@ int wait_for_run(const std::filesystem::path& run_folder) {
         Instant due = since;
         while (signal == 0) {
             const RunSight sight = observer.look();
+            if (sight.job.empty()) {
+                refuse_to_wait(run_folder);
+            }
             if (is_done(sight)) {
                 const int code = code_of(sight, {.run_folder = run_folder});
                 view.say(end_text(sight, code));

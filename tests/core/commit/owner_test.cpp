@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/json_text.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
@@ -80,6 +81,14 @@ TEST_F(OwnerTest, OfAnotherHostIsPresentWhileItsHeartbeatIsFresh) {
 
     own(elsewhere(), seconds(70));
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
+}
+
+TEST_F(OwnerTest, OfAnotherHostIsGoneAtOnceWhenItHasNotedItsEnd) {
+    own(elsewhere(), seconds(0));
+
+    note_end(attempt(), ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped"});
+
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::gone);
 }
 
 TEST_F(OwnerTest, WhoseHeartbeatLiesFarInTheFutureIsSilent) {

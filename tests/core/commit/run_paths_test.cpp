@@ -35,6 +35,20 @@ TEST(RunPaths, StayWhereTheyAreWhenTheCurrentFolderChanges) {
     EXPECT_EQ(run_paths("labels/", ".csv").output, std::filesystem::current_path() / "labels");
 }
 
+TEST(RunPaths, LeadFromALinksTargetToTheFolderAboveIt) {
+    const TemporaryFolder folder;
+    const std::filesystem::path root = std::filesystem::canonical(folder.path());
+    std::filesystem::create_directories(root / "project" / "jobs");
+    std::filesystem::create_directory_symlink("project/jobs", root / "link");
+
+    EXPECT_EQ(run_paths(root / "link/../labels.csv", ".csv").output, root / "project/labels.csv");
+    EXPECT_EQ(run_paths(root / "link/.././labels/", ".csv").output, root / "project/labels");
+    EXPECT_EQ(run_paths(root / "link/..", ".csv").output, root / "project");
+    EXPECT_EQ(run_paths(root / "link/../../labels.csv", ".csv").output, root / "labels.csv");
+    EXPECT_EQ(run_paths(root / "link/labels.csv", ".csv").output, root / "link/labels.csv");
+    EXPECT_EQ(run_paths(root / "link/none/../labels.csv", ".csv").output, root / "link/labels.csv");
+}
+
 TEST(RunPaths, RefuseWhatIsNoPath) {
     EXPECT_EQ(code_of([] { static_cast<void>(run_paths("", ".csv")); }), "73 E-OUT-021");
     EXPECT_EQ(code_of([] { static_cast<void>(run_paths(std::string("a\0b", 3), ".csv")); }), "73 E-OUT-021");

@@ -87,6 +87,21 @@ TEST_F(NpySource, ComparesTheHeadersClaimWithTheFile) {
                 HasSubstr("65 E-INP-030"));  // the product is 2 modulo 2^64
 }
 
+TEST_F(NpySource, TellsASecondArrayFromAFileThatIsCut) {
+    const auto hint = [this](std::size_t bytes) {
+        const std::string dict = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 6), }";
+        try {
+            static_cast<void>(open_input(input(npy(dict, std::string(bytes, '\1'))), codec_));
+        } catch (const Error& error) {
+            return error.text().hint;
+        }
+        return std::string();
+    };
+
+    EXPECT_THAT(hint(11), HasSubstr("incomplete"));
+    EXPECT_THAT(hint(13), HasSubstr("save one array a file"));
+}
+
 TEST_F(NpySource, RefusesDamagedHeaders) {
     const std::vector<std::string> dicts = {
         "",

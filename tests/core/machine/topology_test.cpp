@@ -148,11 +148,18 @@ std::string machine_with(const std::string& root_cpus, const std::string& inside
            "</object></topology>\n";
 }
 
+/// hwloc 2.9 dies of it.
+constexpr const char* memory_without_a_set =
+    "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" gp_index=\"2\" "
+    "local_memory=\"1000\"/><object type=\"PU\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+    "complete_nodeset=\"0x1\" gp_index=\"3\"/>";
+
 INSTANTIATE_TEST_SUITE_P(Texts, TopologyOfABadFile,
                          testing::Values(BadXml{"empty", ""}, BadXml{"words", "not xml\n"},
                                          BadXml{"html", "<html><body>404</body></html>"},
                                          BadXml{"no_objects", "<topology version=\"2.0\"></topology>"},
                                          BadXml{"no_cpus", machine_with("0x1", "")},
+                                         BadXml{"deadly", machine_with("0x1", memory_without_a_set)},
                                          BadXml{"cut", machine_with("0x1", "").substr(0, 300)},
                                          BadXml{"nul", std::string("<?xml\0version", 13)}),
                          [](const auto& row) { return std::string(row.param.name); });

@@ -68,6 +68,8 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"run", "a", "--quie"}, "did you mean '--quiet'?"},
         {{"run", "a", "--set"}, "'--set' is missing"},
         {{"submit", "a", "--wait", "--dry-run"}, "sluice submit: got --wait, but --dry-run and"},
+        {{"submit", "a", "--json", "--dry-run"}, "sluice submit: got --json, but --dry-run and"},
+        {{"submit", "a", "--json", "--test-only"}, "sluice submit: got --json, but --dry-run and"},
         {{"submit", "a", "--", "--qos", "high"}, "sluice submit: got '--qos' 'high', expected '--qos=high'"},
         {{"submit", "a", "--", "high"}, "got 'high', expected one long option of sbatch"},
         {{"run", "a", "--time-left", "1 day"}, "got --time-left '1 day', expected 1 s to 365 days, as in \"04:00:00\""},
