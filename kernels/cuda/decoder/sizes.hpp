@@ -34,7 +34,8 @@ struct Strides {
 /// The same by these instructions.
 [[nodiscard]] constexpr bool activates_in_product(const DecoderShape& shape, Precision precision,
                                                   MatrixInstructions instructions) {
-    return activates_in_product(shape) || (is_narrow(precision) && instructions == MatrixInstructions::wgmma);
+    return activates_in_product(shape) || (is_narrow(precision) && instructions == MatrixInstructions::wgmma &&
+                                           (shape.gated || shape.activation == DecoderActivation::gelu_erf));
 }
 
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);

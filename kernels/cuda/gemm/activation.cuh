@@ -47,13 +47,7 @@ __device__ __forceinline__ float silu(float x) {
     return x * ptx::reciprocal_about(1.0F + ptx::exp2_about(x * -log2e));
 }
 
-/// silu() for values that become bf16 or fp16; see gelu_tanh_about().
-__device__ __forceinline__ float silu_about(float x) {
-    const float half = 0.5F * x;
-    return fmaf(half, ptx::tanh_about(half), half);
-}
-
-/// `Rounded`: the type that the values become.
+/// `Rounded`: the type that the values become. Another activation costs products that do not use it, too.
 template <class Rounded, std::uint32_t count>
 __device__ __forceinline__ void activate(float (&values)[count], Activation activation) {
     switch (activation) {
@@ -78,11 +72,26 @@ __device__ __forceinline__ void activate(float (&values)[count], Activation acti
             }
             break;
         case Activation::silu:
+            break;  // of gates only
+    }
+}
+
+/// silu() for values that become bf16 or fp16; see gelu_tanh_about().
+__device__ __forceinline__ float silu_about(float x) {
+    const float half = 0.5F * x;
+    return fmaf(half, ptx::tanh_about(half), half);
+}
+
+/// The same of gates.
+template <class Rounded, std::uint32_t count>
+__device__ __forceinline__ void activate_gates(float (&gates)[count], Activation activation) {
+    if (activation != Activation::silu) {
+        activate<Rounded>(gates, activation);
+        return;
+    }
 #pragma unroll
-            for (float& value : values) {
-                value = std::is_same_v<Rounded, float> ? silu(value) : silu_about(value);
-            }
-            break;
+    for (float& gate : gates) {
+        gate = std::is_same_v<Rounded, float> ? silu(gate) : silu_about(gate);
     }
 }
 

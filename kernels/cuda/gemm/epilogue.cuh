@@ -16,8 +16,9 @@
 namespace sluice::gemm {
 
 /// Stores a warp's sums. Boxes of 16 rows by 64 columns are in shared memory, from which the copy engine stores them
-/// while the next tile is multiplied. The residual is loaded into the boxes the same way.
-template <class Type, class C>
+/// while the next tile is multiplied. The residual is loaded into the boxes the same way. `gated`: GemmShape::gated; a
+/// flag among the arguments makes all products slower.
+template <class Type, class C, bool gated = false>
 class BoxEpilogue {
 public:
     using Target = BoxTarget;
@@ -140,7 +141,7 @@ private:
             values[i] = sums[chunk * (box_columns / 2) + i];
         }
         scale_and_add(values, layout_.bias(set) + chunk * box_columns * 4);
-        if (arguments_.gated) {
+        if constexpr (gated) {
             store_gated(values, block, chunk);
             return;
         }
@@ -171,7 +172,7 @@ private:
         for (std::uint32_t i = 0; i < box_columns / 4; ++i) {
             results[i] = values[i / 4 * 8 + i % 4];
         }
-        activate<Type>(results, arguments_.activation);
+        activate_gates<Type>(results, arguments_.activation);
 #pragma unroll
         for (std::uint32_t i = 0; i < box_columns / 4; ++i) {
             results[i] *= values[i / 4 * 8 + 4 + i % 4];

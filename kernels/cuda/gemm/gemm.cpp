@@ -21,6 +21,10 @@ bool fits_copies(const GemmShape& shape, const GemmMemory& memory) {
 }
 
 std::size_t wgmma_tile_number(const GemmShape& shape, const GemmOptions& options) {
+    if (shape.gated) {
+        expects(options.tile.value_or(gated_gemm_tile) == gated_gemm_tile, "product: no such tile with gates");
+        return gated_gemm_tile;
+    }
     const std::size_t number = options.tile.value_or(
         choose_gemm_tile(shape.rows, shape.columns, shape.depth, gemm::multiprocessors_or_all(options.multiprocessors),
                          options.previous_tile));
@@ -48,6 +52,7 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
     expects(!shape.gated || (shape.columns % (2 * gate_columns) == 0 && memory.residual == nullptr &&
                              memory.out_sums == nullptr && !unaligned_),
             "product: gates of no whole groups, unaligned, or with a residual or sums of rows");
+    expects(shape.activation != Activation::silu || shape.gated, "product: silu is for gates only");
     if (!unaligned_) {
         instructions_ = options.instructions.value_or(instructions_of_current_gpu());
     }

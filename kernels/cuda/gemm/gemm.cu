@@ -18,7 +18,7 @@ BoxTarget make_box_target(Precision precision, void* out, const void* residual, 
 
 std::shared_ptr<const Work> make_wgmma_gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory,
                                             const GemmOptions& options, std::size_t tile) {
-    const GemmKernel::Kernel& kernel = gemm_kernel(tile).of(precision);
+    const GemmKernel::Kernel& kernel = (shape.gated ? gated_gemm_kernel() : gemm_kernel(tile)).of(precision);
     if (shape.rows == 0) {
         return nullptr;
     }

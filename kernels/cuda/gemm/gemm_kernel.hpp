@@ -50,4 +50,7 @@ struct GemmKernel {
 /// `tile`: index in gemm_tiles.
 [[nodiscard]] const GemmKernel& gemm_kernel(std::size_t tile);
 
+/// Of gated_gemm_tile.
+[[nodiscard]] const GemmKernel& gated_gemm_kernel();
+
 }  // namespace sluice::gemm

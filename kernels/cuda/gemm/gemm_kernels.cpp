@@ -15,4 +15,9 @@ const GemmKernel& gemm_kernel(std::size_t tile) {
     return kernels[tile];
 }
 
+const GemmKernel& gated_gemm_kernel() {
+    static const GemmKernel kernel = gated_128x192_in_pairs();
+    return kernel;
+}
+
 }  // namespace sluice::gemm

@@ -9,7 +9,7 @@ enum class Activation : std::uint8_t {
     relu,
     gelu_tanh,  ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): GPT-2's.
     gelu_erf,   ///< 0.5 x (1 + erf(x / sqrt(2))).
-    silu,       ///< x / (1 + e^-x).
+    silu,       ///< x / (1 + e^-x); of gates only.
 };
 
 /// out[m][n] = activation(bias[n] + sum over k of a[m][k] * b[n][k]) + residual[m][n], a linear layer of weights b.

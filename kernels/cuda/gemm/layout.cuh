@@ -101,7 +101,6 @@ struct Arguments {
     std::uint32_t tile_columns = 0;
     std::uint32_t group_rows = 0;  // rows of cluster tiles that are traversed together, column by column
     Activation activation = Activation::none;
-    bool gated = false;
     bool residual = false;
     bool chained = false;
     const float* row_scales = nullptr;  // null for none

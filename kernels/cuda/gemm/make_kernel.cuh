@@ -23,10 +23,11 @@ ProductKernel<Operands, Target> make_product_kernel(void (*function)(Arguments, 
 }
 
 /// Each tile's kernel has its own source file: they take long to compile.
-template <class C>
+template <class C, bool gated = false>
 GemmKernel make_kernel() {
-    return {.bf16 = make_product_kernel<C>(&multiply<__nv_bfloat16, C, StepLoader<C>, BoxEpilogue<__nv_bfloat16, C>>),
-            .fp16 = make_product_kernel<C>(&multiply<__half, C, StepLoader<C>, BoxEpilogue<__half, C>>)};
+    using Bf16 = __nv_bfloat16;
+    return {.bf16 = make_product_kernel<C>(&multiply<Bf16, C, StepLoader<C>, BoxEpilogue<Bf16, C, gated>>),
+            .fp16 = make_product_kernel<C>(&multiply<__half, C, StepLoader<C>, BoxEpilogue<__half, C, gated>>)};
 }
 
 }  // namespace sluice::gemm

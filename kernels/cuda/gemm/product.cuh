@@ -28,7 +28,6 @@ namespace sluice::gemm {
             .columns = shape.columns,
             .steps = steps,
             .activation = shape.activation,
-            .gated = shape.gated,
             .residual = memory.residual != nullptr,
             .chained = options.chained,
             .row_scales = memory.row_scales,

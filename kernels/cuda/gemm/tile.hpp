@@ -36,6 +36,9 @@ inline constexpr std::array<GemmTile, 9> gemm_tiles{{
     {.rows = 128, .columns = 128, .ping_pong = true},
 }};
 
+/// Index in gemm_tiles of the tile of products with gates, which have no kernel for others.
+inline constexpr std::size_t gated_gemm_tile = 7;
+
 /// Index in gemm_tiles of the tile to use.
 ///
 /// A large product is bound by power: with a depth of at least 4096 and at least eight rounds of the first tile, it

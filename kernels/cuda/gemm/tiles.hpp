@@ -15,4 +15,7 @@ namespace sluice::gemm {
 [[nodiscard]] GemmKernel ping_pong_128x192_in_pairs();
 [[nodiscard]] GemmKernel ping_pong_128x128();
 
+/// The kernel of products with gates.
+[[nodiscard]] GemmKernel gated_128x192_in_pairs();
+
 }  // namespace sluice::gemm
