@@ -20,9 +20,16 @@ public:
     Drain(ChunkServer& server, RemoteHub* remote, const ServeOptions& options)
         : server_(server), remote_(remote), options_(options) {}
 
-    void begin(const StopCause& cause, std::chrono::nanoseconds most_time) {
+    /// `chunks_end`: as StopRequest's.
+    void begin(const StopCause& cause, Instant chunks_end) {
+        constexpr std::chrono::seconds least_time{1};
+        const Instant now = Clock::now();
         cause_ = cause;
-        end_ = Clock::now() + std::min(options_.drain_timeout, most_time);
+        end_ = now + options_.drain_timeout;
+        if (chunks_end < end_) {
+            ends_by_limit_ = true;
+            end_ = std::max(chunks_end, now + least_time);
+        }
         server_.drain();
         if (remote_ != nullptr) {
             remote_->announce_drain();
@@ -35,6 +42,7 @@ public:
     [[nodiscard]] bool begun() const noexcept { return cause_.signal != 0; }
     [[nodiscard]] const StopCause& cause() const noexcept { return cause_; }
     [[nodiscard]] std::chrono::nanoseconds time_left() const { return end_ - Clock::now(); }
+    [[nodiscard]] bool ends_by_limit() const noexcept { return ends_by_limit_; }
     [[nodiscard]] std::optional<int> find_lost_rank() const {
         return remote_ == nullptr ? std::nullopt : remote_->find_silent(longest_silence(options_.drain_timeout));
     }
@@ -45,6 +53,7 @@ private:
     const ServeOptions& options_;
     StopCause cause_{};
     Instant end_{};
+    bool ends_by_limit_ = false;
 };
 
 bool grant_all(ChunkServer& server, LocalHub& local, RemoteHub* remote) {
@@ -75,10 +84,10 @@ Served serve(ChunkServer& server, LocalHub& local, RemoteHub* remote, Doorbell& 
         activity.move();
         const std::uint32_t seen = bell.listen();
         if (const StopCause cause = stop_of(stop, remote); cause.signal != 0 && !drain.begun()) {
-            drain.begin(cause, stop.most_time());
+            drain.begin(cause, stop.chunks_end());
         }
         if (drain.begun() && drain.time_left().count() <= 0) {
-            return {.stop = drain.cause(), .gave_up = true};
+            return {.stop = drain.cause(), .gave_up = true, .at_limit = drain.ends_by_limit()};
         }
         bool moved = local.take_posts();
         if (remote != nullptr) {

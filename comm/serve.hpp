@@ -55,9 +55,10 @@ struct ServeOptions {
 };
 
 struct Served {
-    StopCause stop{};      ///< Origin of the stop request.
-    bool gave_up = false;  ///< drain_timeout, or the request's most_time, expired before all chunks were returned.
-    int lost_rank = 0;     ///< Rank that was silent for too long while the run drained; 0: none.
+    StopCause stop{};       ///< Origin of the stop request.
+    bool gave_up = false;   ///< The time for chunks in flight was over before all were returned.
+    bool at_limit = false;  ///< That time ended with StopRequest::chunks_end(), not with drain_timeout.
+    int lost_rank = 0;      ///< Rank that was silent for too long while the run drained; 0: none.
 };
 
 /// Rank 0's comm loop: serves chunks until every one is written and every driver has ended. At a stop request it drains

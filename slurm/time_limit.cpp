@@ -87,8 +87,8 @@ bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<doubl
     return left <= spare * slowest_chunk + to_commit_and_leave;
 }
 
-std::chrono::nanoseconds time_for_chunks(std::chrono::nanoseconds left) {
-    return std::max<std::chrono::nanoseconds>(left - to_commit_and_leave / 2, std::chrono::seconds(1));
+Instant end_of_chunks(Instant limit) {
+    return limit - to_commit_and_leave / 2;
 }
 
 bool is_nearly_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {

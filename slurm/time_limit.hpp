@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/clock.hpp"
+
 namespace sluice {
 
 /// Parses squeue's time left: "1-02:03:04", "3:04", "0:59". nullopt: "UNLIMITED", "INVALID" or anything else.
@@ -26,8 +28,8 @@ inline constexpr std::chrono::seconds squeue_patience{15};
 /// commit what is in flight and to exit.
 [[nodiscard]] bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk);
 
-/// How long chunks in flight may take when the job ends in `left`, so that they can be committed.
-[[nodiscard]] std::chrono::nanoseconds time_for_chunks(std::chrono::nanoseconds left);
+/// By when chunks in flight have to be there when the job ends at `limit`, so that they can be committed.
+[[nodiscard]] Instant end_of_chunks(Instant limit);
 
 /// Whether it may be too late by the time squeue has answered.
 [[nodiscard]] bool is_nearly_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk);

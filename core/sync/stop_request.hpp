@@ -1,9 +1,9 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
+#include "core/clock.hpp"
 #include "core/doorbell.hpp"
 
 namespace sluice {
@@ -34,12 +34,7 @@ public:
     explicit StopRequest(Doorbell& bell) : bell_(bell) {}
 
     /// The first request counts. `signal` is the signal received, or for other reasons one that stands for it.
-    /// `most_time` is what chunks in flight have at most, from now on; a later request may still shorten it.
-    void ask(int signal, StopReason reason = StopReason::signal,
-             std::chrono::nanoseconds most_time = std::chrono::nanoseconds::max()) noexcept {
-        if (most_time != std::chrono::nanoseconds::max()) {
-            most_time_.store(most_time, std::memory_order_relaxed);
-        }
+    void ask(int signal, StopReason reason = StopReason::signal) noexcept {
         std::uint32_t none = 0;
         request_.compare_exchange_strong(none, static_cast<std::uint32_t>(signal) | static_cast<std::uint32_t>(reason)
                                                                                         << reason_shift);
@@ -56,10 +51,10 @@ public:
         return static_cast<StopReason>(request_.load(std::memory_order_acquire) >> reason_shift);
     }
 
-    /// Of the request, from it on: for chunks in flight.
-    [[nodiscard]] std::chrono::nanoseconds most_time() const noexcept {
-        return most_time_.load(std::memory_order_relaxed);
-    }
+    /// By when chunks in flight have to be there once the run stops, for whatever reason. The last call counts.
+    void end_chunks_by(Instant end) noexcept { chunks_end_.store(end, std::memory_order_relaxed); }
+    /// Instant::max(): nothing is known to end the job.
+    [[nodiscard]] Instant chunks_end() const noexcept { return chunks_end_.load(std::memory_order_relaxed); }
 
     void enter(RunPhase phase) noexcept { phase_.store(phase, std::memory_order_release); }
     [[nodiscard]] RunPhase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
@@ -69,7 +64,7 @@ private:
     static constexpr std::uint32_t signal_bits = (1U << reason_shift) - 1;
 
     Doorbell& bell_;
-    std::atomic<std::chrono::nanoseconds> most_time_{std::chrono::nanoseconds::max()};
+    std::atomic<Instant> chunks_end_{Instant::max()};
     std::atomic<std::uint32_t> request_{0};  // both in one word: two threads may ask at the same time
     std::atomic<RunPhase> phase_{RunPhase::preparing};
 };

@@ -144,6 +144,21 @@ TEST(SlowDrain, TakesNoLongerThanTheJobAllows) {
     job.expect_unfinished();
 }
 
+TEST(SlowDrain, EndsInTimeForTheJobsLimit) {
+    const JobFolder job(held_items());
+    std::vector<std::string> words = set({"pipeline.chunk_items=16", "fault.drain_timeout=86400s"});
+    words.insert(words.end(), {"--time-left", "14s"});
+    const auto process = job.start_alone(words);
+    EXPECT_TRUE(eventually([&] { return job.has_written() && job.is_held(process->pid()); }));
+
+    process->send(SIGTERM);
+
+    const ProcessResult result = process->wait();
+    EXPECT_EQ(result.exit_code, 75);
+    EXPECT_THAT(result.err, HasSubstr("chunks in flight took longer than the time left"));
+    job.expect_unfinished();
+}
+
 ProcessResult command(const JobFolder& job, const std::string& name) {
     return Process(launch_words(0, {name, "labels.csv"}), ProcessOptions{.folder = job.path()}).wait();
 }

@@ -133,8 +133,8 @@ void fail(const Root& root, const EndReach& reach, const std::exception_ptr& thr
 ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed) {
     std::string end;
     if (served.gave_up) {
-        end = "; chunks in flight took longer than fault.drain_timeout";
-        end += served.stop.reason == StopReason::time_limit ? " or the time left" : "";
+        end = fmt::format("; chunks in flight took longer than {}",
+                          served.at_limit ? "the time left" : "fault.drain_timeout");
     }
     return {.id = "E-RUN-075",
             .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),

@@ -255,19 +255,16 @@ void RunMonitor::take_rates() {
 }
 
 void RunMonitor::stop_if_asked() {
-    status_.limit.reset();
-    if (limit_) {
-        status_.limit = unix_seconds() + seconds_between(SteadyClock::now(), *limit_);
-    }
+    status_.limit =
+        limit_ ? std::optional(unix_seconds() + seconds_between(SteadyClock::now(), *limit_)) : std::nullopt;
+    stop_.end_chunks_by(limit_ ? end_of_chunks(*limit_) : Instant::max());
     drain_requested_ = drain_requested_ || (files_ && is_asked_to_drain(*files_));
     if (!run_ || stop_.signal() != 0 || stop_.phase() != RunPhase::serving) {
         return;
     }
     const bool late = limit_ && !asks_again() && is_too_late(*limit_ - SteadyClock::now(), run_->book->slowest_chunk());
-    if (late) {
-        stop_.ask(SIGUSR1, StopReason::time_limit, time_for_chunks(*limit_ - SteadyClock::now()));
-    } else if (drain_requested_) {
-        stop_.ask(SIGUSR1, StopReason::drain_request);
+    if (late || drain_requested_) {
+        stop_.ask(SIGUSR1, late ? StopReason::time_limit : StopReason::drain_request);
     }
 }
 

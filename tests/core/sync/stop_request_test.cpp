@@ -19,6 +19,18 @@ TEST(StopRequest, KeepsSignalAndReasonOfTheFirst) {
     EXPECT_EQ(stop.reason(), StopReason::time_limit);
 }
 
+TEST(StopRequest, KeepsTheLastEndOfChunks) {
+    Doorbell bell;
+    StopRequest stop(bell);
+    EXPECT_EQ(stop.chunks_end(), Instant::max());
+
+    const Instant end = Clock::now();
+    stop.end_chunks_by(end);
+    EXPECT_EQ(stop.chunks_end(), end);
+    stop.end_chunks_by(Instant::max());
+    EXPECT_EQ(stop.chunks_end(), Instant::max());
+}
+
 TEST(StopRequest, RingsTheBellAtEach) {
     Doorbell bell;
     StopRequest stop(bell);
