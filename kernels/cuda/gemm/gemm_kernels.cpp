@@ -17,6 +17,7 @@ const GemmKernel& gemm_kernel(std::size_t tile) {
 
 const GemmKernel& gated_gemm_kernel() {
     static const GemmKernel kernel = gated_128x192_in_pairs();
+    expects(kernel.bf16.tile == gemm_tiles[gated_gemm_tile], "product: gates in another tile");
     return kernel;
 }
 

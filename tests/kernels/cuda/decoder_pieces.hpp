@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
@@ -105,6 +107,28 @@ private:
 /// Of rows of `row` values that a product of the decoder takes.
 inline std::vector<float> floats_for_product(Precision precision, const DeviceMemory& memory, std::size_t row) {
     return precision == Precision::tf32x3 ? decode_half_parts(memory.content(), row) : floats_in(precision, memory);
+}
+
+/// What a product for draws leaves of its rows; NaN where it writes nothing, behind the active ones.
+inline std::vector<decoder::ScoreSum> sums_of_product(const decoder::FloatProductShape& shape, Precision precision,
+                                                      const DeviceMemory& a, const DeviceMemory& b,
+                                                      std::uint32_t active, MatrixInstructions way) {
+    std::vector<decoder::ScoreSum> sums(std::size_t{shape.rows} * decoder::score_sums_of(shape.columns));
+    const DeviceMemory on_device(sums.size() * sizeof sums[0]);
+    const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
+    decoder::FloatProduct(shape, precision,
+                          {.a = a.as(),
+                           .b = b.as(),
+                           .bias = nullptr,
+                           .residual = nullptr,
+                           .out = nullptr,
+                           .stride = 0,
+                           .score_sums = on_device.as<decoder::ScoreSum>(),
+                           .active = count.as<std::uint32_t>()},
+                          way)
+        .enqueue(nullptr);
+    std::memcpy(sums.data(), on_device.content().data(), sums.size() * sizeof sums[0]);
+    return sums;
 }
 
 }  // namespace sluice::test

@@ -166,7 +166,6 @@ TEST_F(DecoderPiecesOnGpu, SumsOfScoresAreThoseOfPlainLoops) {
     constexpr std::uint32_t active = 261;
     constexpr std::uint32_t depth = 72;
     constexpr float temperature = 0.7F;
-    const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
     for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32}) {
         for (const std::uint32_t columns : {8U, 64U, 65U, 257U, 600U}) {
             std::vector<float> a = rounded(precision, random_values(std::size_t{rows} * depth, 1, depth));
@@ -177,24 +176,11 @@ TEST_F(DecoderPiecesOnGpu, SumsOfScoresAreThoseOfPlainLoops) {
             const std::uint32_t of_row = decoder::score_sums_of(columns);
             for (const MatrixInstructions way : ways()) {
                 SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << name_of(way) << ", " << columns);
-                const DeviceMemory sums(rows * of_row * sizeof(decoder::ScoreSum));
 
-                decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth, .temperature = temperature},
-                                      precision,
-                                      {.a = on_device[0].as(),
-                                       .b = on_device[1].as(),
-                                       .bias = nullptr,
-                                       .residual = nullptr,
-                                       .out = nullptr,
-                                       .stride = 0,
-                                       .score_sums = sums.as<decoder::ScoreSum>(),
-                                       .active = count.as<std::uint32_t>()},
-                                      way)
-                    .enqueue(nullptr);
+                const std::vector<decoder::ScoreSum> got = test::sums_of_product(
+                    {.rows = rows, .columns = columns, .depth = depth, .temperature = temperature}, precision,
+                    on_device[0], on_device[1], active, way);
 
-                check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-                std::vector<decoder::ScoreSum> got(rows * of_row);
-                std::memcpy(got.data(), sums.content().data(), got.size() * sizeof got[0]);
                 for (std::uint32_t m = 0; m < active; ++m) {
                     for (std::uint32_t t = 0; t < of_row; ++t) {
                         double sum = 0;  // of e^(score / temperature)
@@ -225,7 +211,6 @@ TEST_F(DecoderPiecesOnGpu, SumsOfScoresTellOfNonfiniteOnes) {
     constexpr std::uint32_t columns = 600;
     constexpr std::uint32_t depth = 8;
     constexpr float huge = 3e38F;  // its square is infinite
-    const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
     for (const MatrixInstructions way : ways()) {
         for (const std::uint32_t place : {0U, 63U, 64U, 255U, 530U, 599U}) {
             std::vector<float> a(std::size_t{rows} * depth);
@@ -235,22 +220,10 @@ TEST_F(DecoderPiecesOnGpu, SumsOfScoresTellOfNonfiniteOnes) {
             const DeviceMemory of_a(bytes_in(a));
             const DeviceMemory of_b(bytes_in(b));
             const std::uint32_t of_row = decoder::score_sums_of(columns);
-            const DeviceMemory sums(rows * of_row * sizeof(decoder::ScoreSum));
 
-            decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth}, Precision::tf32,
-                                  {.a = of_a.as(),
-                                   .b = of_b.as(),
-                                   .bias = nullptr,
-                                   .residual = nullptr,
-                                   .out = nullptr,
-                                   .stride = 0,
-                                   .score_sums = sums.as<decoder::ScoreSum>(),
-                                   .active = count.as<std::uint32_t>()},
-                                  way)
-                .enqueue(nullptr);
+            const std::vector<decoder::ScoreSum> got = test::sums_of_product(
+                {.rows = rows, .columns = columns, .depth = depth}, Precision::tf32, of_a, of_b, rows, way);
 
-            std::vector<decoder::ScoreSum> got(rows * of_row);
-            std::memcpy(got.data(), sums.content().data(), got.size() * sizeof got[0]);
             for (std::uint32_t i = 0; i < got.size(); ++i) {
                 ASSERT_EQ(std::isnan(got[i].sum), i == 131 * of_row + place / 64) << i << ", place " << place;
             }
