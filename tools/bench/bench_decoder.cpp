@@ -5,7 +5,7 @@
 // fp16 in each tile beside cuBLASLt's, and beside attention.
 // Certified is the chunks only, with the shares of texts that are checked and that are continued again.
 //   bench_decoder [PRECISION ...] [mma] [long] [prefill] [passes] [cache] [MODEL.safetensors] [products]
-//                 [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R]
+//                 [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [log_probabilities]
 //   mma: as on GPUs without wgmma; passes: of short prompts and of `prefill` the kernels alone, for profilers
 #include <fmt/format.h>
 
@@ -294,6 +294,8 @@ std::optional<Options> parse(std::span<char* const> words) {
             options.with_cache = true;
         } else if (word == "products") {
             options.with_products = true;
+        } else if (word == "log_probabilities") {
+            options.sampling.log_probabilities = true;
         } else if (word.ends_with(".safetensors")) {
             options.checkpoint = word;
         } else if (!set_option(options.sampling, word)) {
@@ -349,7 +351,7 @@ int run(int argc, char** argv) {
         fmt::print(stderr,
                    "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
                    "[prefill] [passes] [cache] [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] "
-                   "[repetition_penalty=R]\n");
+                   "[repetition_penalty=R] [log_probabilities]\n");
         return 64;
     }
     const std::unique_ptr<Device> device = make_cuda_device(0, options->device);

@@ -32,6 +32,8 @@ struct Activations {
           wanted(of_values(setup, padded_slots, strides.width)),
           scores(setup.device.allocate(MemorySpace::device,
                                        padded_slots * kept_score_bytes(setup.shape, setup.sampling, setup.precision))),
+          sums_of_scores(setup.device.allocate(
+              MemorySpace::device, padded_slots * score_sum_bytes(setup.shape, setup.sampling, setup.precision))),
           cache_memory(setup.device.allocate(
               MemorySpace::device, setup.sizes.pages * page_bytes(setup.shape, setup.sampling, setup.precision))),
           cache(cache_in(cache_memory, setup)) {}
@@ -57,6 +59,14 @@ struct Activations {
                 .stride = strides.queries,
                 .heads = shape.heads + shape.heads_of_keys(),
                 .head_size = shape.size_of_head()};
+    }
+
+    /// Of all scores.
+    [[nodiscard]] ScoredRows scored_rows(std::uint32_t vocabulary) const {
+        return {.scores = scores.as<float>().data(),
+                .sums = sums_of_scores.bytes().empty() ? nullptr : sums_of_scores.as<ScoreSum>().data(),
+                .vocabulary = vocabulary,
+                .stride = strides.vocabulary};
     }
 
     /// The keys of the first row.
@@ -93,6 +103,7 @@ struct Activations {
     Buffer inner;               ///< (rows, inner)
     Buffer wanted;              ///< (slots, width): in the last layer, the sums of the rows that want scores.
     Buffer scores;              ///< (slots, vocabulary) fp32, or what is `kept` of them.
+    Buffer sums_of_scores;      ///< ScoreSum, (slots, groups_of(vocabulary)): beside all scores, but not in fp32.
     Buffer cache_memory;
     Cache cache;
 

@@ -9,13 +9,16 @@ namespace sluice::decoder {
 
 __device__ inline CutSides TokenChoice::cut_sides(std::uint32_t token) const {
     CutSides sides;
-    scores_.each_group([&](std::uint32_t group) {
+    const auto may_reach = [&](std::uint32_t group) {
         const float best = scores_.best_of(group);
-        if (!RowScores::may_reach(best, least_)) {
+        const bool may = RowScores::may_reach(best, least_);
+        if (!may) {
             sides.look_at(best, false, group * group_tokens, token);  // which is in another group
-            return;
         }
-        scores_.each_of(group, [&](float score, std::uint32_t place) {
+        return may;
+    };
+    scores_.each_group(may_reach, [&](std::uint32_t group, const RowScores::Share& share) {
+        scores_.each_of(group, share, [&](float score, std::uint32_t place) {
             sides.look_at(score, RowScores::rank(score, place) >= least_, place, token);
         });
     });

@@ -5,6 +5,7 @@
 #include "kernels/cuda/best.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/choose.hpp"
 
 /// Shared memory of a block that chooses by a row's scores.
 namespace sluice::decoder {
@@ -12,11 +13,6 @@ namespace sluice::decoder {
 constexpr std::uint32_t choice_threads = 256;
 constexpr std::uint32_t choice_warps = choice_threads / warp_lanes;
 constexpr std::uint32_t digits = 256;
-constexpr std::uint32_t group_tokens = 256;  // tokens that are skipped together where their largest score allows it
-
-[[nodiscard]] __host__ __device__ constexpr std::uint32_t token_groups(std::uint32_t vocabulary) {
-    return (vocabulary + group_tokens - 1) / group_tokens;
-}
 
 /// Bounds of the kept and the dropped scores before and behind a token.
 struct CutSides {
@@ -117,16 +113,16 @@ struct ChoiceMemory {
         return reinterpret_cast<unsigned long long*>(this + 1);
     }
     [[nodiscard]] __device__ __forceinline__ float* group_bests(std::uint32_t vocabulary) {
-        return reinterpret_cast<float*>(group_sums() + token_groups(vocabulary));
+        return reinterpret_cast<float*>(group_sums() + groups_of(vocabulary));
     }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t* seen(std::uint32_t vocabulary) {
-        return reinterpret_cast<std::uint32_t*>(group_bests(vocabulary) + token_groups(vocabulary));
+        return reinterpret_cast<std::uint32_t*>(group_bests(vocabulary) + groups_of(vocabulary));
     }
 };
 
 [[nodiscard]] constexpr std::uint32_t choice_shared_bytes(std::uint32_t vocabulary) {
     constexpr std::uint32_t group_bytes = sizeof(unsigned long long) + sizeof(float);
-    return static_cast<std::uint32_t>(sizeof(ChoiceMemory)) + token_groups(vocabulary) * group_bytes +
+    return static_cast<std::uint32_t>(sizeof(ChoiceMemory)) + groups_of(vocabulary) * group_bytes +
            (vocabulary + 31) / 32 * 4;
 }
 

@@ -13,10 +13,10 @@ constexpr std::uint32_t most_choice_blocks = 8 * hopper_multiprocessors;
 extern __shared__ uint4 choice_memory[];
 
 /// Called by all threads of a block.
-__device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Text& text, const float* scores,
-                               std::uint32_t vocabulary) {
+__device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Text& text, const ScoredRows& rows,
+                               std::uint32_t number) {
     auto& shared = *reinterpret_cast<ChoiceMemory*>(choice_memory);
-    RowScores row(rule, scores, vocabulary, shared);
+    RowScores row(rule, rows, number, shared);
     if (rule.repetition_penalty != 1) {
         const Batch& batch = *memory.batch;
         row.mark(reinterpret_cast<const std::uint32_t*>(batch.in + std::size_t{text.item} * rule.io.input_bytes +
@@ -46,14 +46,13 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
 }
 
 /// One block per entry.
-__global__ void __launch_bounds__(choice_threads, 4)
-    choose(Memory memory, Rule rule, const float* scores, std::uint32_t vocabulary, std::uint32_t stride) {
+__global__ void __launch_bounds__(choice_threads, 4) choose(Memory memory, Rule rule, ScoredRows rows) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const std::uint32_t entries = memory.batch->entries;
     for (std::uint32_t e = blockIdx.x; e < entries; e += gridDim.x) {
         Text& text = memory.texts[memory.entries[e].slot];
-        const Chosen chosen = choose_token(memory, rule, text, scores + std::size_t{e} * stride, vocabulary);
+        const Chosen chosen = choose_token(memory, rule, text, rows, e);
         __syncthreads();  // all threads have read the text
         if (threadIdx.x == 0) {
             append(memory, rule, text, chosen);
@@ -62,9 +61,8 @@ __global__ void __launch_bounds__(choice_threads, 4)
     }
 }
 
-void enqueue_choose(const Memory& memory, const Rule& rule, const float* scores, std::uint32_t vocabulary,
-                    std::uint32_t stride, cudaStream_t stream) {
-    const std::uint32_t shared = choice_shared_bytes(vocabulary);
+void enqueue_choose(const Memory& memory, const Rule& rule, const ScoredRows& rows, cudaStream_t stream) {
+    const std::uint32_t shared = choice_shared_bytes(rows.vocabulary);
     check_cuda(cudaFuncSetAttribute(&choose, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     launch(&choose, "choice",
@@ -72,7 +70,7 @@ void enqueue_choose(const Memory& memory, const Rule& rule, const float* scores,
             .threads = choice_threads,
             .shared_bytes = shared,
             .chained = true},
-           stream, memory, rule, scores, vocabulary, stride);
+           stream, memory, rule, rows);
 }
 
 }  // namespace sluice::decoder

@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/precision.hpp"
@@ -18,16 +19,26 @@ struct TileBest {
 };
 inline constexpr std::uint32_t nonfinite_mark = 0x80000000;
 
-/// Of `score_sum_tokens` tokens of a row, the first of them a multiple of that.
+/// The tokens of a vocabulary in groups of `group_tokens`; the last one may have fewer.
+inline constexpr std::uint32_t group_tokens = 64;
+
+[[nodiscard]] constexpr std::uint32_t groups_of(std::uint32_t vocabulary) {
+    return (vocabulary + group_tokens - 1) / group_tokens;
+}
+
+/// Of a row's scores of a group.
 struct ScoreSum {
     float largest;  ///< Score.
     float sum;      ///< Of e^((score - largest) / temperature). NaN if any of the scores is NaN or infinite.
 };
-inline constexpr std::uint32_t score_sum_tokens = 64;
 
-[[nodiscard]] constexpr std::uint32_t score_sums_of(std::uint32_t vocabulary) {
-    return (vocabulary + score_sum_tokens - 1) / score_sum_tokens;
-}
+/// Scores of rows, in device memory.
+struct ScoredRows {
+    const float* scores;   ///< (entries, stride)
+    const ScoreSum* sums;  ///< (entries, groups_of(vocabulary)), at temperature_of_sums(). Null: not known.
+    std::uint32_t vocabulary;
+    std::uint32_t stride;
+};
 
 /// Operands of the head's product.
 struct HeadOperands {
@@ -37,15 +48,25 @@ struct HeadOperands {
     std::uint32_t depth;  ///< A multiple of 8.
 };
 
-/// By all scores, (entries, stride), as the host does.
-void enqueue_choose(const Memory& memory, const Rule& rule, const float* scores, std::uint32_t vocabulary,
-                    std::uint32_t stride, cudaStream_t stream);
+/// Temperature of the ScoreSums beside all scores: 1 for log-probabilities, that of a draw by `top_p` alone, and
+/// infinite where only the largest scores are of use.
+[[nodiscard]] __host__ __device__ constexpr float temperature_of_sums(const Rule& rule) {
+    if (rule.log_probabilities) {
+        return 1;
+    }
+    const bool draws_by_share = rule.temperature != 0 && rule.top_k == 0;
+    return draws_by_share ? rule.temperature : std::numeric_limits<float>::infinity();
+}
+
+/// By all scores, as the host does. With sums, a draw by `top_p` alone differs where its sum of probabilities is as
+/// close to another token as sums in fp32 are off.
+void enqueue_choose(const Memory& memory, const Rule& rule, const ScoredRows& rows, cudaStream_t stream);
 
 /// By the largest score; bests: (entries, tiles), tiles in the order of their tokens.
 void enqueue_take_best(const Memory& memory, const Rule& rule, const TileBest* bests, std::uint32_t tiles,
                        cudaStream_t stream);
 
-/// Draws a token by `sums`, (entries, score_sums_of(vocabulary)): first one of them, then one of its tokens, whose
+/// Draws a token by `sums`, (entries, groups_of(vocabulary)): first one of them, then one of its tokens, whose
 /// scores are computed again. `precision` is that of the head, other than fp32. Differs from the host where the random
 /// number is as close to a sum of probabilities as sums in fp32 are off, and gives a row with a score that is NaN or
 /// infinite token 0.

@@ -101,7 +101,7 @@ public:
         return {{.rows = at_.padded_slots,
                  .columns = shape_.vocabulary,
                  .depth = shape_.width,
-                 .temperature = kept == KeptScores::sums ? rule_.temperature : 1},
+                 .temperature = temperature_of_sums(rule_)},
                 precision_,
                 {.a = data_of(at_.normed),
                  .b = data_of(weights_.head()),
@@ -110,7 +110,9 @@ public:
                  .out = kept == KeptScores::all ? floats_of(at_.scores) : nullptr,
                  .stride = at_.strides.vocabulary,
                  .bests = kept == KeptScores::bests ? at_.scores.as<TileBest>().data() : nullptr,
-                 .score_sums = kept == KeptScores::sums ? at_.scores.as<ScoreSum>().data() : nullptr,
+                 .score_sums = kept == KeptScores::all    ? at_.sums_of_scores.as<ScoreSum>().data()
+                               : kept == KeptScores::sums ? at_.scores.as<ScoreSum>().data()
+                                                          : nullptr,
                  .active = rows(true)},
                 instructions};
     }
@@ -120,8 +122,7 @@ public:
         watch("choice");
         switch (at_.kept) {
             case KeptScores::all:
-                enqueue_choose(memory_, rule_, floats_of(at_.scores), shape_.vocabulary, at_.strides.vocabulary,
-                               stream);
+                enqueue_choose(memory_, rule_, at_.scored_rows(shape_.vocabulary), stream);
                 break;
             case KeptScores::bests:
                 enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), best_tiles, stream);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t draw_threads = 256;
 constexpr std::uint32_t draw_warps = draw_threads / warp_lanes;
-constexpr std::uint32_t warp_tokens = score_sum_tokens / draw_warps;  // whose scores a warp computes
+constexpr std::uint32_t warp_tokens = group_tokens / draw_warps;  // whose scores a warp computes
 constexpr std::uint32_t most_draw_blocks = 8 * hopper_multiprocessors;
 
 extern __shared__ unsigned long long weights_of_sums[];
@@ -85,8 +85,9 @@ class RowDraw {
 public:
     struct Shared {
         float largest[draw_warps];
-        float scores[score_sum_tokens];
+        float scores[group_tokens];
         Crossed sum;
+        float best;  // score of the row
         unsigned long long all;
         unsigned long long wanted;
     };
@@ -96,7 +97,7 @@ public:
 
     /// Draws one of the sums; false: a score is not finite.
     __device__ bool draw_sum(const ScoreSum* sums, float uniform) {
-        const std::uint32_t count = score_sums_of(head_.vocabulary);
+        const std::uint32_t count = groups_of(head_.vocabulary);
         float largest = -INFINITY;
         bool finite = true;
         for (std::uint32_t i = threadIdx.x; i < count; i += draw_threads) {
@@ -128,6 +129,7 @@ public:
                     return wanted;
                 });
             if (threadIdx.x == 0) {
+                shared_.best = largest;
                 shared_.sum = sum;
                 shared_.all = all;
                 shared_.wanted = wanted;
@@ -155,7 +157,7 @@ public:
 
     /// Draws a token of the sum. Called by the first warp.
     __device__ Chosen draw_token(float uniform) const {
-        const std::uint32_t count = min(score_sum_tokens, head_.vocabulary - first_token());
+        const std::uint32_t count = min(group_tokens, head_.vocabulary - first_token());
         float largest = -INFINITY;
         for (std::uint32_t i = threadIdx.x; i < count; i += warp_lanes) {
             largest = fmaxf(largest, shared_.scores[i]);
@@ -176,7 +178,9 @@ public:
             return (static_cast<double>(sum.before) + static_cast<double>(sum.weight) * in_sum) /
                    static_cast<double>(shared_.all);
         };
-        Chosen chosen{.token = first_token() + token.number, .log_probability = 0, .nonfinite = false};
+        Chosen chosen{.token = first_token() + token.number,
+                      .log_probability = log_probability(shared_.scores[token.number]),
+                      .nonfinite = false};
         float& distance = chosen.doubt.doubt.distance;
         const unsigned long long up_to = token.before + token.weight;
         if (up_to != of_sum || sum.before + sum.weight != shared_.all) {
@@ -190,8 +194,18 @@ public:
     }
 
 private:
+    /// Of a score; with sums at a temperature of 1.
+    [[nodiscard]] __device__ float log_probability(float score) const {
+        if (!rule_.log_probabilities) {
+            return 0;
+        }
+        const double sum = static_cast<double>(shared_.all) / static_cast<double>(token_weight_unit);
+        return static_cast<float>(static_cast<double>(score) - static_cast<double>(shared_.best) -
+                                  generator::log_of(sum));
+    }
+
     [[nodiscard]] __device__ std::uint32_t first_token() const {
-        return shared_.sum.number * score_sum_tokens;
+        return shared_.sum.number * group_tokens;
     }
 
     const Rule& rule_;
@@ -211,8 +225,8 @@ __global__ void __launch_bounds__(draw_threads, 4)
         Text& text = memory.texts[memory.entries[e].slot];
         const float uniform = uniform_of(rule, text);
         RowDraw row(rule, head, shared);
-        Chosen chosen{.token = 0, .log_probability = 0, .nonfinite = true};
-        if (row.draw_sum(sums + std::size_t{e} * score_sums_of(head.vocabulary), uniform)) {
+        Chosen chosen{.token = 0, .log_probability = __uint_as_float(0x7FC00000U), .nonfinite = true};
+        if (row.draw_sum(sums + std::size_t{e} * groups_of(head.vocabulary), uniform)) {
             row.find_tokens<T>(e);
             if (threadIdx.x < warp_lanes) {
                 chosen = row.draw_token(uniform);
@@ -228,7 +242,7 @@ __global__ void __launch_bounds__(draw_threads, 4)
 template <class T>
 void enqueue(const Memory& memory, const Rule& rule, const ScoreSum* sums, const HeadOperands& head,
              cudaStream_t stream) {
-    const auto shared = static_cast<std::uint32_t>(score_sums_of(head.vocabulary) * sizeof(unsigned long long));
+    const auto shared = static_cast<std::uint32_t>(groups_of(head.vocabulary) * sizeof(unsigned long long));
     check_cuda(cudaFuncSetAttribute(&draw<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     launch(&draw<T>, "draw",

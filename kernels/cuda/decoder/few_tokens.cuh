@@ -17,7 +17,8 @@ public:
 
     /// Collects the tokens with scores in bins up to `last`: LikelyCut::last_bin(). False: there are too many.
     __device__ bool collect(std::uint32_t last) {
-        if (last + 1 == ScoreBins::count) {
+        const bool by_number = cuts_by_number(rule_, scores_);  // then there are not many more than top_k
+        if (last + 1 == ScoreBins::count || (!by_number && scores_.groups_up_to(last) > choice_threads)) {
             return false;
         }
         const std::uint32_t count = decoder::collect(scores_, memory_, 0, last, choice_threads,
@@ -33,7 +34,7 @@ public:
         return true;
     }
 
-    /// As LikelyCut's. `of_all_tokens`: the sum of their weights, unless top_k leaves some out.
+    /// As LikelyCut's. `of_all_tokens`: the sum of the weights of all, also of others, unless top_k leaves some out.
     __device__ std::uint64_t least_rank(unsigned long long of_all_tokens) {
         std::uint32_t likelier = 0;
         unsigned long long before = 0;

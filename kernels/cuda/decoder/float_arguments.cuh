@@ -27,7 +27,13 @@ namespace sluice::decoder {
 /// The one of FloatProductKernels or FloatMmaKernels that stores what `memory` is for.
 template <class Kernels>
 [[nodiscard]] const auto& kernel_for(const Kernels& kernels, const FloatProductMemory& memory) {
-    return memory.bests != nullptr ? kernels.bests : memory.score_sums != nullptr ? kernels.score_sums : kernels.values;
+    if (memory.bests != nullptr) {
+        return kernels.bests;
+    }
+    if (memory.score_sums != nullptr) {
+        return memory.out != nullptr ? kernels.scores : kernels.score_sums;
+    }
+    return kernels.values;
 }
 
 [[nodiscard]] inline FloatProductArguments target_of(const FloatProductShape& shape, const FloatProductMemory& memory,
@@ -37,8 +43,8 @@ template <class Kernels>
             .stride = memory.stride,
             .bests = memory.bests,
             .score_sums = memory.score_sums,
-            .results = memory.bests != nullptr ? (shape.columns + tile_columns - 1) / tile_columns
-                                               : score_sums_of(shape.columns),
+            .results =
+                memory.bests != nullptr ? (shape.columns + tile_columns - 1) / tile_columns : groups_of(shape.columns),
             .per_temperature = std::min(log2_e / shape.temperature, std::numeric_limits<float>::max()),
             .rounds_to_tf32 = shape.rounds_to_tf32,
             .in_half_parts = shape.in_half_parts};

@@ -14,7 +14,7 @@ struct FloatProductArguments {
     TileBest* bests;
     ScoreSum* score_sums;
     std::uint32_t results;  // of a row: bests or score_sums
-    float per_temperature;  // log2(e) / temperature
+    float per_temperature;  // log2(e) / temperature; 0: sums are of no use
     bool rounds_to_tf32;
     bool in_half_parts;
 };
@@ -24,6 +24,7 @@ using FloatProductKernel = gemm::ProductKernel<gemm::StepOperands, FloatProductA
 /// A precision's kernels, by what they store.
 struct FloatProductKernels {
     FloatProductKernel values;
+    FloatProductKernel scores;
     FloatProductKernel bests;
     FloatProductKernel score_sums;
 };

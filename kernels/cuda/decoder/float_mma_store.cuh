@@ -68,12 +68,12 @@ private:
     }
 };
 
-/// Stores a ScoreSum for each row of a warp's columns.
-template <class C>
-struct MmaScoreSumStore {
+/// What `Stored` stores of each row of a warp's columns, which are a group of tokens.
+template <class C, class Stored>
+struct MmaRowsStore {
     using Target = FloatProductArguments;
     static constexpr std::uint32_t shared_bytes = 0;
-    static_assert(C::warp_columns == score_sum_tokens);
+    static_assert(C::warp_columns == group_tokens);
 
     __device__ __forceinline__ static void store(const gemm::Arguments& arguments, const Target& target,
                                                  const gemm::MmaSums<C>& sums, std::uint32_t, std::uint32_t row,
@@ -88,11 +88,11 @@ struct MmaScoreSumStore {
             for (std::uint32_t half = 0; half < 2; ++half) {
                 LaneScores scores;
 #pragma unroll
-                for (std::uint32_t v = 0; v < score_sum_tokens / 4; ++v) {
+                for (std::uint32_t v = 0; v < group_tokens / 4; ++v) {
                     scores[v] = sums.of[m][v / 2][2 * half + v % 2];
                 }
                 const RowPlace place{first_row + m * gemm::mma_rows + half * 8, first_column, lane};
-                store_score_sum(arguments, target, scores, place);
+                Stored::store(arguments, target, scores, place);
             }
         }
     }

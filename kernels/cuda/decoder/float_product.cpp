@@ -13,15 +13,16 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
             "decoder: a product of nothing, or whose depth is no multiple of 8");
     expects(memory.active != nullptr, "decoder: a product without its number of active rows");
     const bool bests = memory.bests != nullptr;
-    const bool scores = memory.score_sums != nullptr;
-    expects(!(bests && scores), "decoder: a product of bests and of sums of scores");
-    expects(!scores || shape.temperature > 0, "decoder: sums of scores at no temperature");
-    expects(bests || scores ? memory.bias == nullptr && shape.activation == Activation::none
-                            : memory.stride % 2 == 0 && memory.stride >= shape.columns,
-            "decoder: a product of bests or sums of scores with a bias or an activation, or of values with an odd or "
-            "too small stride");
+    const bool sums = memory.score_sums != nullptr;
+    expects(!(bests && sums), "decoder: a product of bests and of sums of scores");
+    expects(!sums || shape.temperature > 0, "decoder: sums of scores at no temperature");
+    expects(!(bests || sums) || (memory.bias == nullptr && memory.residual == nullptr &&
+                                 shape.activation == Activation::none && !shape.rounds_to_tf32),
+            "decoder: a product of bests or sums of scores that is more than a product");
+    expects(bests || (sums && memory.out == nullptr) || (memory.stride % 2 == 0 && memory.stride >= shape.columns),
+            "decoder: a product of values with an odd or too small stride");
     expects(
-        !shape.in_half_parts || (precision == Precision::tf32x3 && !bests && !scores && shape.columns % 8 == 0 &&
+        !shape.in_half_parts || (precision == Precision::tf32x3 && !bests && !sums && shape.columns % 8 == 0 &&
                                  memory.stride % 8 == 0 && memory.residual == nullptr),
         "decoder: a product that writes two parts of fp16 is in tf32x3, without residual, of multiples of 8 columns");
     const bool by_wgmma = instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma;

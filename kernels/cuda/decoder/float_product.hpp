@@ -29,7 +29,7 @@ struct FloatProductShape {
     Activation activation = Activation::none;
     bool rounds_to_tf32 = false;  ///< Rounds the output.
     bool in_half_parts = false;   ///< Writes two parts of fp16: (rows, 2, stride). tf32x3 only.
-    float temperature = 1;        ///< Of score_sums; not 0.
+    float temperature = 1;        ///< Of score_sums; not 0. Infinite beside `out`: their sums are unspecified, or NaN.
 };
 
 /// Device memory; not owned. Aligned to 16 bytes.
@@ -38,10 +38,10 @@ struct FloatProductMemory {
     const void* b;                   ///< (columns, depth); for tf32x3 (columns, 2, depth).
     const float* bias;               ///< (columns); none if null.
     const float* residual;           ///< (rows, stride); none if null. May be `out`.
-    float* out;                      ///< (rows, stride); values after the columns are unspecified.
+    float* out;                      ///< (rows, stride); values after the columns are unspecified. See bests.
     std::uint32_t stride;            ///< Even, at least `columns`.
-    TileBest* bests = nullptr;       ///< (rows, best_tiles()), in place of `out`; not with a bias.
-    ScoreSum* score_sums = nullptr;  ///< (rows, score_sums_of(columns)), in place of both; not with a bias.
+    TileBest* bests = nullptr;       ///< (rows, best_tiles()), in place of `out`; of nothing but a product.
+    ScoreSum* score_sums = nullptr;  ///< (rows, groups_of(columns)), beside `out` or in place of both; as bests.
     const std::uint32_t* active;     ///< In device memory: number of active rows.
 };
 

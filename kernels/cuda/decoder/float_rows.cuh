@@ -10,7 +10,7 @@
 #include "kernels/cuda/decoder/row_place.cuh"
 #include "kernels/cuda/gemm/layout.cuh"
 
-/// Epilogues that keep of a row's scores only what the choice of its token needs.
+/// Epilogues that keep of a row's scores what the choice of its token needs.
 namespace sluice::decoder {
 
 /// Of 64 rows' sums a thread has those of two rows, eight apart. Kept::store<C>(arguments, floats, sums, i, place) is
@@ -115,27 +115,30 @@ struct BestsOfRows {
 template <class C>
 using BestsEpilogue = RowsEpilogue<C, BestsOfRows>;
 
-/// A ScoreSum for each score_sum_tokens columns.
-struct ScoreSumsOfRows {
+/// What `Stored` stores of each group of tokens.
+template <class Stored>
+struct GroupsOfRows {
     template <class C>
     __device__ __forceinline__ static void store(const gemm::Arguments& arguments, const FloatProductArguments& floats,
                                                  const float (&sums)[C::columns / 2], std::uint32_t i,
                                                  const RowPlace& place) {
-        static_assert(C::columns % score_sum_tokens == 0);
+        static_assert(C::columns % group_tokens == 0);
 #pragma unroll
-        for (std::uint32_t first = 0; first < C::columns; first += score_sum_tokens) {
+        for (std::uint32_t first = 0; first < C::columns; first += group_tokens) {
             LaneScores scores;
 #pragma unroll
-            for (std::uint32_t v = 0; v < score_sum_tokens / 4; ++v) {
+            for (std::uint32_t v = 0; v < group_tokens / 4; ++v) {
                 scores[v] = sums[first / 2 + v / 2 * 4 + 2 * i + v % 2];
             }
-            const RowPlace begin{place.row, place.column + first, place.lane};
-            store_score_sum(arguments, floats, scores, begin);
+            Stored::store(arguments, floats, scores, {place.row, place.column + first, place.lane});
         }
     }
 };
 
 template <class C>
-using ScoreSumsEpilogue = RowsEpilogue<C, ScoreSumsOfRows>;
+using ScoresEpilogue = RowsEpilogue<C, GroupsOfRows<StoredScores>>;
+
+template <class C>
+using ScoreSumsEpilogue = RowsEpilogue<C, GroupsOfRows<StoredScoreSums>>;
 
 }  // namespace sluice::decoder

@@ -28,12 +28,18 @@ struct WeightsFrom {
 /// reads groups whose largest score shows that they have nothing to add.
 class LikelyCut {
 public:
-    __device__ LikelyCut(const Rule& rule, const RowScores& scores, ChoiceMemory& memory)
-        : rule_(rule), scores_(scores), memory_(memory) {}
+    /// `weighs_groups`: RowScores::weight_of() is known.
+    __device__ LikelyCut(const Rule& rule, const RowScores& scores, bool weighs_groups, ChoiceMemory& memory)
+        : rule_(rule), scores_(scores), memory_(memory), weighs_groups_(weighs_groups) {}
 
     /// A bin that, with those before it, has all tokens that may be chosen. Call before least_rank().
     __device__ std::uint32_t last_bin() {
-        last_bin_ = cuts_by_number(rule_, scores_) ? last_bin_of(rule_.top_k) : bin_of_share(0);
+        if (cuts_by_number(rule_, scores_)) {
+            last_bin_ = last_bin_of(rule_.top_k);
+        } else if (!weighs_groups_ || !cross_share_by_groups()) {
+            cross_share(0);
+            last_bin_ = memory_.crossed_bin;
+        }
         return last_bin_;
     }
 
@@ -47,7 +53,7 @@ public:
             if (rule_.top_p == 1) {
                 return least;
             }
-            bin_of_share(least);
+            cross_share(least);
         }
         least = rank_in_bin(WeightsFrom{scores_, least});
         distance_ = static_cast<float>(memory_.cut_distance) / static_cast<float>(all_);
@@ -75,15 +81,41 @@ private:
         return memory_.crossed_bin;
     }
 
-    /// The bin in which weights of tokens of at least this rank reach top_p.
-    __device__ std::uint32_t bin_of_share(std::uint64_t least) {
+    /// Finds the bin in which weights of tokens of at least this rank reach top_p.
+    __device__ void cross_share(std::uint64_t least) {
         sum_bins([&](float best) { return scores_.may_weigh(best) && RowScores::may_reach(best, least); },
                  WeightsFrom{scores_, least});
         cross_bin([&](unsigned long long all) {
             all_ = all;
             return share_of(rule_.top_p, all);
         });
-        return memory_.crossed_bin;
+    }
+
+    /// The same by a part of the scores. The weights of groups, each in the bin of its largest score, do not reach
+    /// top_p later than those of tokens do: looks at the bins up to that one and some behind it. False: it is not
+    /// there, or most groups have tokens there.
+    __device__ bool cross_share_by_groups() {
+        constexpr std::uint32_t bins_behind = 64;
+        clear_bins();
+        for (std::uint32_t group = threadIdx.x; group < scores_.groups(); group += choice_threads) {
+            memory_.cut.bins.add(scores_.bin_of(scores_.best_of(group)), scores_.weight_of(group));
+        }
+        __syncthreads();
+        cross_bin([&](unsigned long long all) {
+            all_ = all;
+            return share_of(rule_.top_p, all);
+        });
+        const std::uint32_t last = min(memory_.crossed_bin + bins_behind, ScoreBins::count - 2);
+        if (scores_.groups_up_to(last) > scores_.groups() / 2) {
+            return false;
+        }
+        memory_.crossed_bin = ScoreBins::count;
+        const float least = scores_.floor_of(last);
+        sum_bins([&](float best) { return best >= least; },
+                 [&](std::uint64_t, float score) { return score >= least ? scores_.weight(score) : 0; });
+        cross_bin([&](unsigned long long) { return share_of(rule_.top_p, all_); });
+        last_bin_ = memory_.crossed_bin;
+        return last_bin_ <= last;
     }
 
     /// The rank at which the sum of cross_bin() is reached.
@@ -113,7 +145,10 @@ private:
     __device__ void sum_bins(const MayAdd& may_add, const Weigh& weigh) {
         clear_bins();
         scores_.each_wanted(may_add, [&](float score, std::uint32_t token) {
-            memory_.cut.bins.add(scores_.bin_of(score), weigh(RowScores::rank(score, token), score));
+            const unsigned long long weight = weigh(RowScores::rank(score, token), score);
+            if (weight != 0) {
+                memory_.cut.bins.add(scores_.bin_of(score), weight);
+            }
         });
         __syncthreads();
     }
@@ -210,6 +245,7 @@ private:
     const Rule& rule_;
     const RowScores& scores_;
     ChoiceMemory& memory_;
+    bool weighs_groups_;
     std::uint32_t last_bin_ = 0;
     unsigned long long all_ = 0;
     float distance_ = TextDoubt::none;

@@ -27,8 +27,8 @@ struct RowPlace {
     }
 };
 
-/// A thread's share of score_sum_tokens scores of a row: two of every eight, of which four lanes have all.
-using LaneScores = float[score_sum_tokens / 4];
+/// A thread's share of group_tokens scores of a row: two of every eight, of which four lanes have all.
+using LaneScores = float[group_tokens / 4];
 
 [[nodiscard]] __device__ __forceinline__ float largest_of_four(float value) {
 #pragma unroll
@@ -39,6 +39,8 @@ using LaneScores = float[score_sum_tokens / 4];
 }
 
 /// The ScoreSum of four lanes' scores. Called by all lanes of a warp; `per_temperature`: log2(e) / temperature.
+/// `may_be_zero`: that is, where the sum is of no use and may be quick.
+template <bool may_be_zero>
 [[nodiscard]] __device__ __forceinline__ ScoreSum score_sum(const LaneScores& scores, float per_temperature) {
     float largest = -INFINITY;
     float finite = 0;  // or NaN
@@ -49,9 +51,11 @@ using LaneScores = float[score_sum_tokens / 4];
     }
     largest = largest_of_four(largest);
     float sum = finite;
+    if (!may_be_zero || per_temperature != 0) {
 #pragma unroll
-    for (const float score : scores) {
-        sum += ptx::exp2_about((score - largest) * per_temperature);
+        for (const float score : scores) {
+            sum += ptx::exp2_about((score - largest) * per_temperature);
+        }
     }
 #pragma unroll
     for (std::uint32_t apart = 1; apart <= 2; apart *= 2) {
@@ -60,21 +64,48 @@ using LaneScores = float[score_sum_tokens / 4];
     return {largest, sum};
 }
 
-/// Stores the ScoreSum of the columns from place.column on. Called by all lanes of a warp.
+// What epilogues store of a row's group, whose columns begin at place.column. Called by all lanes of a warp.
+
+template <bool may_be_zero>
 __device__ __forceinline__ void store_score_sum(const gemm::Arguments& arguments, const FloatProductArguments& floats,
                                                 LaneScores& scores, const RowPlace& place) {
-    if (place.column + score_sum_tokens > arguments.columns) {
+    if (place.column + group_tokens > arguments.columns) {
 #pragma unroll
-        for (std::uint32_t v = 0; v < score_sum_tokens / 4; ++v) {
+        for (std::uint32_t v = 0; v < group_tokens / 4; ++v) {
             if (place.column_of(v / 2, v % 2) >= arguments.columns) {
                 scores[v] = weightless;
             }
         }
     }
-    const ScoreSum sum = score_sum(scores, floats.per_temperature);
+    const ScoreSum sum = score_sum<may_be_zero>(scores, floats.per_temperature);
     if (place.stores(*arguments.active) && place.column < arguments.columns) {
-        floats.score_sums[std::size_t{place.row} * floats.results + place.column / score_sum_tokens] = sum;
+        floats.score_sums[std::size_t{place.row} * floats.results + place.column / group_tokens] = sum;
     }
 }
+
+struct StoredScoreSums {
+    __device__ __forceinline__ static void store(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+                                                 LaneScores& scores, const RowPlace& place) {
+        store_score_sum<false>(arguments, floats, scores, place);
+    }
+};
+
+/// All scores, and their ScoreSum.
+struct StoredScores {
+    __device__ __forceinline__ static void store(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+                                                 LaneScores& scores, const RowPlace& place) {
+        if (place.row < *arguments.active) {
+            float* const to = floats.out + std::size_t{place.row} * floats.stride;
+#pragma unroll
+            for (std::uint32_t eight = 0; eight < group_tokens / 8; ++eight) {
+                const std::uint32_t at = place.column_of(eight, 0);
+                if (at < arguments.columns) {
+                    *reinterpret_cast<float2*>(to + at) = {scores[2 * eight], scores[2 * eight + 1]};
+                }
+            }
+        }
+        store_score_sum<true>(arguments, floats, scores, place);
+    }
+};
 
 }  // namespace sluice::decoder

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/cuda/best.cuh"
@@ -14,12 +15,13 @@ namespace sluice::decoder {
 
 class RowScores {
 public:
-    __device__ RowScores(const Rule& rule, const float* scores, std::uint32_t vocabulary, ChoiceMemory& memory)
+    __device__ RowScores(const Rule& rule, const ScoredRows& rows, std::uint32_t row, ChoiceMemory& memory)
         : rule_(rule),
-          scores_(scores),
-          vocabulary_(vocabulary),
-          group_bests_(memory.group_bests(vocabulary)),
-          seen_(memory.seen(vocabulary)) {}
+          scores_(rows.scores + std::size_t{row} * rows.stride),
+          sums_(rows.sums == nullptr ? nullptr : rows.sums + std::size_t{row} * groups_of(rows.vocabulary)),
+          vocabulary_(rows.vocabulary),
+          group_bests_(memory.group_bests(rows.vocabulary)),
+          seen_(memory.seen(rows.vocabulary)) {}
 
     /// Marks the text's tokens, for the penalty.
     __device__ void mark(const std::uint32_t* prompt, std::uint32_t prompt_tokens, const std::uint32_t* made,
@@ -36,9 +38,23 @@ public:
     }
 
     [[nodiscard]] __device__ std::uint32_t vocabulary() const { return vocabulary_; }
-    [[nodiscard]] __device__ std::uint32_t groups() const { return token_groups(vocabulary_); }
+    [[nodiscard]] __device__ std::uint32_t groups() const { return groups_of(vocabulary_); }
 
-    /// The largest score of a group, after the penalty; minus infinity if all are NaN.
+    [[nodiscard]] __device__ bool has_sums() const { return sums_ != nullptr; }
+    /// Of a group's scores from the network, if there are sums, at temperature_of_sums().
+    [[nodiscard]] __device__ __forceinline__ const ScoreSum& sum_of(std::uint32_t group) const { return sums_[group]; }
+
+    /// Whether a token of the group has been marked.
+    [[nodiscard]] __device__ __forceinline__ bool has_marks(std::uint32_t group) const {
+        constexpr std::uint32_t words = group_tokens / 32;
+        std::uint32_t marks = 0;
+        for (std::uint32_t i = group * words; i < min((group + 1) * words, (vocabulary_ + 31) / 32); ++i) {
+            marks |= seen_[i];
+        }
+        return marks != 0;
+    }
+
+    /// The largest score of a group, after the penalty; minus infinity if all are NaN. TokenChoice::best() sets it.
     [[nodiscard]] __device__ __forceinline__ float best_of(std::uint32_t group) const { return group_bests_[group]; }
     __device__ __forceinline__ void set_best_of(std::uint32_t group, float score) { group_bests_[group] = score; }
 
@@ -65,11 +81,11 @@ public:
     }
 
     /// Call before distance() and weight().
-    __device__ void set_largest(float score) { largest_ = score; }
+    __device__ void set_best(float score) { best_ = score; }
 
     /// Distance to the largest score, in units of the temperature.
     [[nodiscard]] __device__ __forceinline__ float distance(float score) const {
-        return __fdiv_rn(__fadd_rn(score, -largest_), rule_.temperature);
+        return __fdiv_rn(__fadd_rn(score, -best_), rule_.temperature);
     }
 
     /// Weight, rounded down; the largest score's is token_weight_unit.
@@ -77,10 +93,35 @@ public:
         return __float2ull_rz(__fmul_rn(generator::exp_of(distance(score)), token_weight_unit));
     }
 
+    /// Weight of a group by its sum, if that is of the draw's temperature and no score is penalised.
+    [[nodiscard]] __device__ __forceinline__ unsigned long long weight_of(std::uint32_t group) const {
+        const float share = generator::exp_of(distance(sums_[group].largest));
+        return __float2ull_rz(__fmul_rn(__fmul_rn(share, sums_[group].sum), token_weight_unit));
+    }
+
     /// Bin of ScoreBins; larger for smaller scores.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t bin_of(float score) const {
-        constexpr float bins_per_unit = 64;  // a weight of 2^-40 is 27.7 units away
         return min(__float2uint_rz(-distance(score) * bins_per_unit), ScoreBins::count - 1);
+    }
+
+    /// How many groups have a score in bins up to `last`. Called by all threads of a block.
+    [[nodiscard]] __device__ std::uint32_t groups_up_to(std::uint32_t last) const {
+        std::uint32_t found = 0;
+        for (std::uint32_t first = 0; first < groups(); first += choice_threads) {
+            const std::uint32_t group = first + threadIdx.x;
+            found += __syncthreads_count(group < groups() && bin_of(best_of(group)) <= last ? 1 : 0);
+        }
+        return found;
+    }
+
+    /// No score in bins up to `last` is less. Cheaper to compare with than bin_of().
+    [[nodiscard]] __device__ __forceinline__ float floor_of(std::uint32_t last) const {
+        if (last + 1 == ScoreBins::count) {
+            return -INFINITY;
+        }
+        constexpr float error = 1e-6F;  // of distance() and of what is computed here, more than it is
+        const float apart = static_cast<float>(last + 1) * (1 / bins_per_unit) * rule_.temperature;
+        return best_ - apart - error * (apart + fabsf(best_));
     }
 
     /// False: the weights of this score and of lesser ones are 0.
@@ -116,46 +157,85 @@ public:
         }
     }
 
-    /// Calls function(group) for the groups of this warp, in ascending order.
-    template <class Function>
-    __device__ __forceinline__ void each_group(const Function& function) const {
-        for (std::uint32_t group = threadIdx.x / warp_lanes; group < groups(); group += choice_warps) {
-            function(group);
+    /// A lane's share of a group's scores, from the network.
+    using Share = float[group_tokens / warp_lanes];
+
+    /// Calls function(group, share) for the groups of this warp for which wanted(group), in ascending order.
+    template <class Wanted, class Function>
+    __device__ __forceinline__ void each_group(const Wanted& wanted, const Function& function) const {
+        constexpr std::uint32_t together = 4;  // groups whose loads are in flight
+        for (std::uint32_t first = threadIdx.x / warp_lanes; first < groups(); first += warp_lanes * choice_warps) {
+            const std::uint32_t own = first + threadIdx.x % warp_lanes * choice_warps;
+            std::uint32_t left = __ballot_sync(every_lane, own < groups() && wanted(own));
+            while (left != 0) {
+                std::uint32_t group[together];
+                Share shares[together];
+#pragma unroll
+                for (std::uint32_t j = 0; j < together; ++j) {
+                    group[j] = left == 0 ? groups() : first + (__ffs(static_cast<int>(left)) - 1) * choice_warps;
+                    left &= left - 1;
+                    load(group[j], shares[j]);
+                }
+#pragma unroll
+                for (std::uint32_t j = 0; j < together; ++j) {
+                    if (group[j] < groups()) {
+                        function(group[j], shares[j]);
+                    }
+                }
+            }
         }
     }
 
-    /// Calls function(raw score, token) for this lane's share of a group, in ascending order.
+    /// Calls function(raw score, token) for the tokens of a lane's share, in ascending order.
     template <class Function>
-    __device__ __forceinline__ void each_raw_of(std::uint32_t group, const Function& function) const {
-        const std::uint32_t begin = group * group_tokens;
-        each_raw(begin + threadIdx.x % warp_lanes, warp_lanes, min(vocabulary_, begin + group_tokens), function);
+    __device__ __forceinline__ void each_raw_of(std::uint32_t group, const Share& share,
+                                                const Function& function) const {
+#pragma unroll
+        for (std::uint32_t i = 0; i < group_tokens / warp_lanes; ++i) {
+            const std::uint32_t token = token_of_share(group, i);
+            if (token < vocabulary_) {
+                function(share[i], token);
+            }
+        }
     }
 
     /// The same for scores after the penalty.
     template <class Function>
-    __device__ __forceinline__ void each_of(std::uint32_t group, const Function& function) const {
-        each_raw_of(group, [&](float raw, std::uint32_t token) { function(penalised(raw, token), token); });
+    __device__ __forceinline__ void each_of(std::uint32_t group, const Share& share, const Function& function) const {
+        each_raw_of(group, share, [&](float raw, std::uint32_t token) { function(penalised(raw, token), token); });
     }
 
     /// Calls function(score, token) for this thread's share of the groups for which wanted(largest score).
     template <class Wanted, class Function>
     __device__ __forceinline__ void each_wanted(const Wanted& wanted, const Function& function) const {
-        each_group([&](std::uint32_t group) {
-            if (wanted(group_bests_[group])) {
-                each_of(group, function);
-            }
-        });
+        each_group([&](std::uint32_t group) { return wanted(best_of(group)); },
+                   [&](std::uint32_t group, const Share& share) { each_of(group, share, function); });
+    }
+
+    /// The lane's share of a group; 0 beyond the vocabulary.
+    __device__ __forceinline__ void load(std::uint32_t group, Share& share) const {
+#pragma unroll
+        for (std::uint32_t i = 0; i < group_tokens / warp_lanes; ++i) {
+            const std::uint32_t token = token_of_share(group, i);
+            share[i] = token < vocabulary_ ? scores_[token] : 0;
+        }
     }
 
 private:
     static constexpr std::uint32_t places = 0xFFFFFFFF;
+    static constexpr float bins_per_unit = 64;  // a weight of 2^-40 is 27.7 units away
+
+    [[nodiscard]] __device__ static __forceinline__ std::uint32_t token_of_share(std::uint32_t group, std::uint32_t i) {
+        return group * group_tokens + i * warp_lanes + threadIdx.x % warp_lanes;
+    }
 
     const Rule& rule_;
     const float* scores_;
+    const ScoreSum* sums_;  // see ScoredRows
     std::uint32_t vocabulary_;
     float* group_bests_;   // in shared memory
     std::uint32_t* seen_;  // a bit for each token
-    float largest_ = 0;
+    float best_ = 0;
 };
 
 /// Collects the scores in bins `first` to `last`, with weigh(rank, score). Returns how many there are; if more than
@@ -169,9 +249,10 @@ __device__ std::uint32_t collect(const RowScores& scores, ChoiceMemory& memory, 
     __syncthreads();
     CollectedScores& to = memory.cut.scores;
     const volatile std::uint32_t& collected = memory.collected;
-    const auto may_be_there = [&](float best) { return collected <= most && scores.bin_of(best) <= last; };
+    const float least = scores.floor_of(last);
+    const auto may_be_there = [&](float best) { return collected <= most && best >= least; };
     scores.each_wanted(may_be_there, [&](float score, std::uint32_t token) {
-        const std::uint32_t bin = scores.bin_of(score);
+        const std::uint32_t bin = score >= least ? scores.bin_of(score) : ScoreBins::count;
         if (bin >= first && bin <= last) {
             const std::uint32_t at = atomicAdd(&memory.collected, 1U);
             if (at < most) {

@@ -81,11 +81,16 @@ std::uint64_t kept_score_bytes(const DecoderShape& shape, const TokenSampling& s
         case KeptScores::bests:
             return most_best_tiles(shape.vocabulary) * sizeof(TileBest);
         case KeptScores::sums:
-            return score_sums_of(shape.vocabulary) * sizeof(ScoreSum);
+            return groups_of(shape.vocabulary) * sizeof(ScoreSum);
         case KeptScores::all:
             break;
     }
     return strides_of(shape, precision).vocabulary * std::uint64_t{sizeof(float)};
+}
+
+std::uint64_t score_sum_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
+    const bool known = precision != Precision::fp32 && kept_scores(precision, sampling) == KeptScores::all;
+    return known ? groups_of(shape.vocabulary) * sizeof(ScoreSum) : 0;
 }
 
 std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
@@ -99,7 +104,8 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
         (narrow ? row_sums_bytes(shape, precision) : normed) + sizeof(Row);
     const std::uint64_t slot_bytes = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
                                      (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width +
-                                     kept_score_bytes(shape, sampling, precision) + (narrow ? normed : 0);
+                                     kept_score_bytes(shape, sampling, precision) +
+                                     score_sum_bytes(shape, sampling, precision) + (narrow ? normed : 0);
     const std::uint64_t no_bias = narrow ? 0 : strides.vocabulary * std::uint64_t{sizeof(float)};
     return no_bias + sizes.rows * row_bytes + sizes.rows / tile_queries * sizeof(Tile) +
            rounded_up(sizes.slots, row_multiple) * slot_bytes +

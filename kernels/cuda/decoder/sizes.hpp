@@ -42,16 +42,21 @@ struct Strides {
 
 /// What of the head's scores is enough for the next token and its outputs.
 [[nodiscard]] constexpr KeptScores kept_scores(Precision precision, const TokenSampling& sampling) {
-    if (precision == Precision::fp32 || sampling.repetition_penalty != 1 || sampling.log_probabilities) {
+    if (precision == Precision::fp32 || sampling.repetition_penalty != 1) {
         return KeptScores::all;
     }
     if (sampling.temperature == 0) {
-        return KeptScores::bests;
+        return sampling.log_probabilities ? KeptScores::all : KeptScores::bests;
     }
-    return sampling.top_k == 0 && sampling.top_p >= 1 ? KeptScores::sums : KeptScores::all;
+    const bool has_plain_sums = !sampling.log_probabilities || sampling.temperature == 1;
+    return sampling.top_k == 0 && sampling.top_p >= 1 && has_plain_sums ? KeptScores::sums : KeptScores::all;
 }
 
-/// Bytes of that.
+/// Bytes of a row's ScoreSums beside all scores; 0 where they are not known.
+[[nodiscard]] std::uint64_t score_sum_bytes(const DecoderShape& shape, const TokenSampling& sampling,
+                                            Precision precision);
+
+/// Bytes of what is kept of a row's scores, without those.
 [[nodiscard]] std::uint64_t kept_score_bytes(const DecoderShape& shape, const TokenSampling& sampling,
                                              Precision precision);
 

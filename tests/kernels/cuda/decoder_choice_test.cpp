@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace {
 using test::Choices;
 using test::DecoderPiecesOnGpu;
 using test::infinity;
+using test::Known;
 using test::Ties;
 
 TEST_F(DecoderPiecesOnGpu, TokensAreChosenAsTheHostChoosesThem) {
@@ -31,12 +33,14 @@ TEST_F(DecoderPiecesOnGpu, TokensAreChosenAsTheHostChoosesThem) {
     };
     for (const TokenSampling& rule : rules) {
         for (const std::uint32_t vocabulary : {11U, 255U, 1000U, 3001U, 50'257U}) {
-            Choices choices(rule, 40, vocabulary);
+            for (const Known known : {Known::nothing, Known::sums}) {
+                Choices choices(rule, 40, vocabulary);
 
-            choices.choose();
+                choices.choose(known);
 
-            choices.expect_hosts_tokens();
-            choices.expect_plain_doubts();
+                choices.expect_hosts_tokens();
+                choices.expect_plain_doubts();
+            }
         }
     }
 }
@@ -59,7 +63,11 @@ TEST_F(DecoderPiecesOnGpu, TokensAreDrawnBySumsOfScores) {
                 continue;  // which it does not have
             }
             for (const float temperature : {1e-40F, 0.3F, 1.0F, 20.0F}) {
-                const TokenSampling rule{.max_prompt = 2, .max_new = 2, .temperature = temperature, .seed = 9};
+                const TokenSampling rule{.max_prompt = 2,
+                                         .max_new = 2,
+                                         .temperature = temperature,
+                                         .seed = 9,
+                                         .log_probabilities = temperature == 1};
                 for (const std::uint32_t vocabulary : {1U, 11U, 64U, 65U, 255U, 3001U, 50'257U}) {
                     SCOPED_TRACE(testing::Message() << name_of(way) << ", precision " << static_cast<int>(precision)
                                                     << ", temperature " << temperature);
@@ -81,7 +89,7 @@ TEST_F(DecoderPiecesOnGpu, ADrawByASumThatIsNoNumberIsDoubtful) {
     Choices choices({.max_prompt = 2, .max_new = 2}, 3, 700);
 
     choices.draw_by_sums(Precision::bf16, gpu().instructions(), [](std::vector<decoder::ScoreSum>& sums) {
-        sums[decoder::score_sums_of(700) + 10].sum = NAN;  // the last one of the second text
+        sums[decoder::groups_of(700) + 10].sum = NAN;  // the last one of the second text
     });
 
     for (std::uint32_t i = 0; i < 3; ++i) {
@@ -98,8 +106,13 @@ TEST_F(DecoderPiecesOnGpu, ScoresThatAreNoNumbersAreTakenAsTheHostTakesThem) {
     const TokenSampling drawn{.max_prompt = 2, .max_new = 2, .seed = 3, .log_probabilities = true};
     const TokenSampling cut{.max_prompt = 2, .max_new = 2, .temperature = 1.2F, .top_k = 50, .top_p = 0.9F};
     const TokenSampling punished{.max_prompt = 2, .max_new = 2, .repetition_penalty = 1.5F, .temperature = 3};
-    for (const auto& [sampling, by_tiles] : {std::pair(greedy, false), std::pair(greedy, true), std::pair(drawn, false),
-                                             std::pair(cut, false), std::pair(punished, false)}) {
+    const std::function<void(Choices&)> by_scores = [](Choices& choices) { choices.choose(); };
+    const std::function<void(Choices&)> by_sums = [](Choices& choices) { choices.choose(Known::sums); };
+    const std::function<void(Choices&)> by_tiles = [](Choices& choices) { choices.take_best(); };
+    for (const auto& [sampling, choose] :
+         {std::pair(greedy, by_scores), std::pair(greedy, by_tiles), std::pair(drawn, by_scores),
+          std::pair(drawn, by_sums), std::pair(cut, by_scores), std::pair(cut, by_sums), std::pair(punished, by_scores),
+          std::pair(punished, by_sums)}) {
         SCOPED_TRACE(testing::Message() << "temperature " << sampling.temperature << ", top_k " << sampling.top_k);
         Choices choices(sampling, 5, vocabulary);
         choices.set_score(0, 0, NAN);
@@ -110,11 +123,7 @@ TEST_F(DecoderPiecesOnGpu, ScoresThatAreNoNumbersAreTakenAsTheHostTakesThem) {
             choices.set_score(3, token, token == 400 ? -infinity : NAN);
         }
 
-        if (by_tiles) {
-            choices.take_best();
-        } else {
-            choices.choose();
-        }
+        choose(choices);
 
         choices.expect_hosts_tokens();
         for (std::uint32_t i = 0; i < 5; ++i) {

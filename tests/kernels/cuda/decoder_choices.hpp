@@ -96,6 +96,9 @@ inline TextDoubt plain_doubt(const TokenSampling& sampling, const std::vector<fl
 
 enum class Ties : std::uint8_t { none, some };
 
+/// What is known of a row beside its scores.
+enum class Known : std::uint8_t { nothing, sums };
+
 /// Texts that have one token of a prompt, and results, for which scores are there.
 class Choices {
 public:
@@ -138,9 +141,14 @@ public:
         check_cuda(cudaMemcpy(pass_.memory().batch, &batch, sizeof batch, cudaMemcpyHostToDevice), "cudaMemcpy");
     }
 
-    void choose() {
+    void choose(Known known = Known::nothing) {
         const DeviceMemory scores(bytes_in(scores_));
-        decoder::enqueue_choose(pass_.memory(), decoder::rule_of(sampling_), scores.as<float>(), vocabulary_, stride_,
+        const DeviceMemory sums(bytes_in(score_sums()));
+        decoder::enqueue_choose(pass_.memory(), decoder::rule_of(sampling_),
+                                {.scores = scores.as<float>(),
+                                 .sums = known == Known::sums ? sums.as<decoder::ScoreSum>() : nullptr,
+                                 .vocabulary = vocabulary_,
+                                 .stride = stride_},
                                 nullptr);
         read();
     }
@@ -277,6 +285,24 @@ private:
         } else {
             EXPECT_NEAR(got, expected, 5e-6);
         }
+    }
+
+    [[nodiscard]] std::vector<decoder::ScoreSum> score_sums() const {
+        const auto temperature = static_cast<double>(decoder::temperature_of_sums(decoder::rule_of(sampling_)));
+        std::vector<decoder::ScoreSum> sums;
+        for (std::uint32_t i = 0; i < texts_.size(); ++i) {
+            for (std::uint32_t first = 0; first < vocabulary_; first += decoder::group_tokens) {
+                const auto group = row(i).subspan(first, std::min(decoder::group_tokens, vocabulary_ - first));
+                const float largest = std::ranges::max(group);
+                double sum = 0;
+                for (const float score : group) {
+                    sum += std::isfinite(score) ? std::exp(static_cast<double>(score - largest) / temperature)
+                                                : std::numeric_limits<double>::quiet_NaN();
+                }
+                sums.push_back({largest, static_cast<float>(sum)});
+            }
+        }
+        return sums;
     }
 
     [[nodiscard]] float uniform(std::uint32_t i) const {

@@ -113,7 +113,7 @@ inline std::vector<float> floats_for_product(Precision precision, const DeviceMe
 inline std::vector<decoder::ScoreSum> sums_of_product(const decoder::FloatProductShape& shape, Precision precision,
                                                       const DeviceMemory& a, const DeviceMemory& b,
                                                       std::uint32_t active, MatrixInstructions way) {
-    std::vector<decoder::ScoreSum> sums(std::size_t{shape.rows} * decoder::score_sums_of(shape.columns));
+    std::vector<decoder::ScoreSum> sums(std::size_t{shape.rows} * decoder::groups_of(shape.columns));
     const DeviceMemory on_device(sums.size() * sizeof sums[0]);
     const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
     decoder::FloatProduct(shape, precision,

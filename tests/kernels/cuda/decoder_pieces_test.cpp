@@ -4,7 +4,9 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/decoder/float_product.hpp"
@@ -58,6 +60,7 @@ TEST_F(DecoderPiecesOnGpu, ProductsAddUpAsPlainLoopsDo) {
 
                     decoder::FloatProduct(shape, precision, memory, way).enqueue(nullptr);
                     memory.bias = nullptr;
+                    memory.residual = nullptr;
                     memory.bests = bests.as<decoder::TileBest>();
                     const decoder::FloatProduct of_bests(shape, precision, memory, way);
                     of_bests.enqueue(nullptr);
@@ -173,7 +176,7 @@ TEST_F(DecoderPiecesOnGpu, SumsOfScoresAreThoseOfPlainLoops) {
             const auto b = rounded(precision, random_values(std::size_t{columns} * depth, 0.3F, columns));
             const DeviceMemory on_device[] = {DeviceMemory(std::span<const std::byte>(encode(precision, a))),
                                               DeviceMemory(std::span<const std::byte>(encode(precision, b)))};
-            const std::uint32_t of_row = decoder::score_sums_of(columns);
+            const std::uint32_t of_row = decoder::groups_of(columns);
             for (const MatrixInstructions way : ways()) {
                 SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << name_of(way) << ", " << columns);
 
@@ -219,13 +222,69 @@ TEST_F(DecoderPiecesOnGpu, SumsOfScoresTellOfNonfiniteOnes) {
             b[place * depth + 1] = huge;
             const DeviceMemory of_a(bytes_in(a));
             const DeviceMemory of_b(bytes_in(b));
-            const std::uint32_t of_row = decoder::score_sums_of(columns);
+            const std::uint32_t of_row = decoder::groups_of(columns);
 
             const std::vector<decoder::ScoreSum> got = test::sums_of_product(
                 {.rows = rows, .columns = columns, .depth = depth}, Precision::tf32, of_a, of_b, rows, way);
 
             for (std::uint32_t i = 0; i < got.size(); ++i) {
                 ASSERT_EQ(std::isnan(got[i].sum), i == 131 * of_row + place / 64) << i << ", place " << place;
+            }
+        }
+    }
+}
+
+/// As products leave them that leave nothing else.
+TEST_F(DecoderPiecesOnGpu, ScoresAndTheirSumsAreLeftTogether) {
+    constexpr std::uint32_t rows = 300;
+    constexpr std::uint32_t active = 261;
+    constexpr std::uint32_t depth = 72;
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
+        for (const std::uint32_t columns : {8U, 64U, 65U, 257U, 600U}) {
+            const std::vector<float> a = random_values(std::size_t{rows} * depth, 1, depth);
+            const std::vector<float> b = random_values(std::size_t{columns} * depth, 0.3F, columns);
+            const auto operand = [&](const std::vector<float>& values) {
+                return DeviceMemory(std::span<const std::byte>(precision == Precision::tf32x3
+                                                                   ? encode_half_parts(values, depth, "operand")
+                                                                   : encode(precision, values)));
+            };
+            const DeviceMemory of_a = operand(a);
+            const DeviceMemory of_b = operand(b);
+            const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
+            const std::uint32_t stride = (columns + 1) / 2 * 2;
+            for (const MatrixInstructions way : ways()) {
+                if (precision == Precision::tf32x3 && way == MatrixInstructions::mma) {
+                    continue;  // which it does not have
+                }
+                SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << name_of(way) << ", " << columns);
+                const auto product = [&](bool wants_scores, bool wants_sums) {
+                    auto out = std::make_unique<DeviceMemory>(std::size_t{rows} * stride * sizeof(float));
+                    auto sums = std::make_unique<DeviceMemory>(std::size_t{rows} * decoder::groups_of(columns) *
+                                                               sizeof(decoder::ScoreSum));
+                    decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth, .temperature = 0.7F},
+                                          precision,
+                                          {.a = of_a.as(),
+                                           .b = of_b.as(),
+                                           .bias = nullptr,
+                                           .residual = nullptr,
+                                           .out = wants_scores ? out->as<float>() : nullptr,
+                                           .stride = stride,
+                                           .score_sums = wants_sums ? sums->as<decoder::ScoreSum>() : nullptr,
+                                           .active = count.as<std::uint32_t>()},
+                                          way)
+                        .enqueue(nullptr);
+                    return std::pair(std::move(out), std::move(sums));
+                };
+
+                const auto both = product(true, true);
+
+                const std::vector<float> got = floats_in(Precision::fp32, *both.first);
+                const std::vector<float> expected = floats_in(Precision::fp32, *product(true, false).first);
+                for (std::uint32_t m = 0; m < active; ++m) {
+                    ASSERT_EQ(std::memcmp(&got[m * stride], &expected[m * stride], columns * sizeof(float)), 0) << m;
+                }
+                EXPECT_TRUE(std::isnan(got[std::size_t{active} * stride]));  // memory is filled with NaN
+                EXPECT_EQ(both.second->content(), product(false, true).second->content());
             }
         }
     }
