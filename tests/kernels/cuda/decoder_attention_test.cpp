@@ -38,23 +38,24 @@ std::ostream& operator<<(std::ostream& out, const Heads& heads) {
 class PlainAttention {
 public:
     /// Scaled scores grow by `climb` from a key to the next one, besides what is random.
-    PlainAttention(Precision precision, const Heads& heads, std::uint32_t head_size, std::size_t texts, float climb)
-        : heads_(heads), size_(head_size) {
-        std::vector<float> values = random_values(texts * positions * row_width(), 1, head_size);
-        for (std::size_t row = 0; climb != 0 && row < texts * positions; ++row) {
+    PlainAttention(Precision precision, const Heads& heads, std::uint32_t head_size,
+                   const std::vector<Pass::Spec>& texts, float climb)
+        : heads_(heads), size_(head_size), positions_(longest_of(texts)) {
+        std::vector<float> values = random_values(texts.size() * positions_ * row_width(), 1, head_size);
+        for (std::size_t row = 0; climb != 0 && row < texts.size() * positions_; ++row) {
             const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * row_width());
             for (std::uint32_t head = 0; head < heads.of_queries; ++head) {
                 begin[head * head_size] = 4;
             }
             for (std::uint32_t head = 0; head < heads.of_keys; ++head) {
                 begin[width() + head * head_size] =
-                    static_cast<float>(row % positions) * climb / 4 * std::sqrt(static_cast<float>(head_size));
+                    static_cast<float>(row % positions_) * climb / 4 * std::sqrt(static_cast<float>(head_size));
             }
         }
         values_ = rounded(precision, values);
     }
 
-    static constexpr std::uint32_t positions = 192;
+    [[nodiscard]] std::uint32_t positions() const { return positions_; }
 
     /// Of queries, of keys or values, and of all three.
     [[nodiscard]] std::uint32_t width() const { return heads_.of_queries * size_; }
@@ -63,7 +64,7 @@ public:
 
     /// Queries, keys and values.
     [[nodiscard]] std::span<const float> at(std::uint32_t text, std::uint32_t position) const {
-        return std::span(values_).subspan((std::size_t{text} * positions + position) * row_width(), row_width());
+        return std::span(values_).subspan((std::size_t{text} * positions_ + position) * row_width(), row_width());
     }
 
     [[nodiscard]] std::vector<double> mixed(std::uint32_t text, std::uint32_t position) const {
@@ -90,13 +91,23 @@ public:
     }
 
 private:
+    static std::uint32_t longest_of(const std::vector<Pass::Spec>& texts) {
+        std::uint32_t longest = 0;
+        for (const Pass::Spec& text : texts) {
+            longest = std::max(longest, text.first_position + text.rows);
+        }
+        return longest;
+    }
+
     Heads heads_;
     std::uint32_t size_;
+    std::uint32_t positions_;  // of the longest text
     std::vector<float> values_;
 };
 
 /// Texts that begin, of lengths that fill tiles and do not, then some that continue.
-const std::vector<Pass::Spec> mixed_pass{{0, 16}, {0, 1}, {0, 33}, {0, 150}, {16, 1}, {15, 1}, {190, 1}, {7, 1}};
+const std::vector<Pass::Spec> mixed_pass{{0, 16}, {0, 1},   {0, 33}, {0, 150}, {16, 1},
+                                         {15, 1}, {190, 1}, {7, 1},  {600, 1}};
 
 /// Attention of a pass in a precision, in all the ways that there are.
 class PassAttention {
@@ -105,7 +116,7 @@ public:
                   const std::vector<Pass::Spec>& texts = mixed_pass, float climb = 0)
         : precision_(precision),
           texts_(texts),
-          plain_(in_one_part(precision), heads, head_size, texts.size(), climb),
+          plain_(in_one_part(precision), heads, head_size, texts, climb),
           pass_(texts),
           queries_(pass_.rows.size() * plain_.row_width() * sizeof(float)),
           cache_memory_(std::size_t{2} * pass_.pages() * decoder::page_positions * 2 * plain_.key_width() *
@@ -124,7 +135,7 @@ public:
                       .heads = heads.of_queries,
                       .key_heads = heads.of_keys,
                       .head_size = head_size,
-                      .positions = PlainAttention::positions,
+                      .positions = plain_.positions(),
                       .scale = 1.0F / std::sqrt(static_cast<float>(head_size))};
         cache_ = {.values = cache_memory_.as(), .pages = pass_.pages(), .width = plain_.key_width()};
         fill_cache();
@@ -188,7 +199,7 @@ private:
         std::vector<float> values(cache_memory_.content().size() / number_bytes(precision_));
         for (std::uint32_t text = 0; text < texts_.size(); ++text) {
             for (std::uint32_t p = 0; p < texts_[text].first_position; ++p) {
-                const std::uint32_t page = pass_.page_table[text * Pass::text_pages + p / decoder::page_positions];
+                const std::uint32_t page = pass_.page_table[text * pass_.text_pages + p / decoder::page_positions];
                 const std::size_t at = ((std::size_t{layer} * pass_.pages() + page) * decoder::page_positions +
                                         p % decoder::page_positions) *
                                        2 * plain_.key_width();
@@ -269,7 +280,7 @@ TEST_F(DecoderPiecesOnGpu, ManyPromptsAttendOnTheTensorCores) {
     std::mt19937 engine(std::random_device{}());
     std::vector<Pass::Spec> texts;
     for (std::uint32_t i = 0; i < 201; ++i) {
-        const std::uint32_t most = i % 3 == 0 ? PlainAttention::positions : 40;
+        const std::uint32_t most = i % 3 == 0 ? 192 : 40;
         texts.push_back({.first_position = 0, .rows = 1 + static_cast<std::uint32_t>(engine() % most)});
     }
     const std::pair<Precision, std::uint32_t> precisions[] = {
@@ -305,6 +316,22 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
             attention.prompts();
             attention.cached(Attending::wanted);
             EXPECT_LE(attention.error_of_wanted(), tolerance(precision)) << name_of(precision);
+        });
+    }
+}
+
+/// Whether all warps of a block attend to a row, or each to one of its own, as where there are many.
+TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCacheWithTheSameBitsHoweverManyThereAre) {
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
+        for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
+            SCOPED_TRACE(testing::Message() << name_of(precision));
+            PassAttention attention(precision, heads, head_size);
+            attention.cached(Attending::continued);
+            const std::vector<std::byte> of_few = attention.written();
+
+            attention.cached_on(1);
+
+            EXPECT_EQ(attention.written(), of_few);
         });
     }
 }

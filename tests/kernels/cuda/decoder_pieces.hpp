@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,7 @@ public:
         std::uint32_t rows;
     };
 
-    explicit Pass(const std::vector<Spec>& specs) : specs_(specs) {
+    explicit Pass(const std::vector<Spec>& specs) : text_pages(pages_of_longest(specs)), specs_(specs) {
         std::vector<Entry> entries;
         std::vector<decoder::Tile> tiles;
         decoder::Batch batch;
@@ -74,7 +75,7 @@ public:
         page_table_.set(bytes_in(page_table));
     }
 
-    /// 7 has no factor in common with it, so that all pages differ.
+    /// No multiple of 7, so that all pages differ.
     [[nodiscard]] std::uint32_t pages() const { return static_cast<std::uint32_t>(specs_.size()) * text_pages + 1; }
 
     [[nodiscard]] decoder::Memory memory() const {
@@ -89,11 +90,22 @@ public:
                 .text_pages = text_pages};
     }
 
-    static constexpr std::uint32_t text_pages = 12;
+    std::uint32_t text_pages;
     std::vector<Row> rows;
     std::vector<std::uint32_t> page_table;
 
 private:
+    static std::uint32_t pages_of_longest(const std::vector<Spec>& specs) {
+        std::uint32_t pages = 12;
+        for (const Spec& spec : specs) {
+            pages = std::max(pages, (spec.first_position + spec.rows) / decoder::page_positions + 1);
+        }
+        while ((specs.size() * pages + 1) % 7 == 0) {
+            ++pages;
+        }
+        return pages;
+    }
+
     static constexpr std::size_t room = 1 << 20;
     std::vector<Spec> specs_;
     DeviceMemory batch_{sizeof(decoder::Batch)};

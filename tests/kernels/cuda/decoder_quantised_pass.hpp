@@ -204,7 +204,7 @@ private:
 
     /// In layer 1.
     [[nodiscard]] std::size_t head_at(std::uint32_t text, std::uint32_t position, std::uint32_t head) const {
-        const std::uint32_t page = pass_.page_table[text * Pass::text_pages + position / decoder::page_positions];
+        const std::uint32_t page = pass_.page_table[text * pass_.text_pages + position / decoder::page_positions];
         return (std::size_t{pass_.pages()} + page) * key_heads + head;
     }
     [[nodiscard]] std::size_t value_at(std::uint32_t text, std::uint32_t position, std::uint32_t head,
