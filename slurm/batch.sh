@@ -19,22 +19,31 @@ export OMP_NUM_THREADS=1 CUDA_DEVICE_ORDER=PCI_BUS_ID
 # while ranks of another cannot take messages yet, and die of the first (Slurm 22.05 with PMIx 4.2).
 export SLURM_PMIX_FENCE=ring
 
-# CPUs of a rank: as asked for, else an even share of the node that has the fewest.
-cpus=${SLURM_CPUS_PER_TASK:-}
-if [ -z "$cpus" ]; then
+cpus_of_a_rank() { # as asked for, else an even share of the node that has the fewest
+    local group have least='' cpus counts threads count
     for group in ${SLURM_JOB_CPUS_PER_NODE//,/ }; do
         have=${group%%(*}
-        if [ -z "$cpus" ] || [ "$have" -lt "$cpus" ]; then
-            cpus=$have
+        if [ -z "$least" ] || [ "$have" -lt "$least" ]; then
+            least=$have
         fi
     done
-    cpus=$((cpus / SLUICE_RANKS))
-    if [ "$cpus" -lt 1 ]; then
-        cpus=1
+    cpus=${SLURM_CPUS_PER_TASK:-$((least / SLUICE_RANKS))}
+    # Slurm rounds up to whole cores, and where there are not enough of them srun waits until the job's time is over.
+    counts=${SLURM_THREADS_PER_CORE:-$(sinfo --Node --noheader --nodes="$SLURM_JOB_NODELIST" --format=%Z 2>/dev/null)}
+    threads=1
+    for count in $counts; do
+        if [[ $count =~ ^[0-9]+$ ]] && [ "$count" -gt "$threads" ]; then
+            threads=$count
+        fi
+    done
+    if [ $(((cpus + threads - 1) / threads * threads * SLUICE_RANKS)) -gt "$least" ]; then
+        cpus=$((cpus / threads * threads))
     fi
-fi
+    echo $((cpus < 1 ? 1 : cpus))
+}
 
 if [ "$SLUICE_LAUNCHER" = srun ]; then
+    cpus=$(cpus_of_a_rank)
     export SRUN_CPUS_PER_TASK=$cpus # srun does not take it from sbatch
     srun --mpi="$SLUICE_MPI" --kill-on-bad-exit=1 --ntasks=$((SLURM_JOB_NUM_NODES * SLUICE_RANKS)) \
         --ntasks-per-node="$SLUICE_RANKS" --cpus-per-task="$cpus" --cpu-bind=cores --distribution=block:block \

@@ -28,6 +28,7 @@ public:
             slurm_.add(program, std::string("echo ") + program + " \"$@\" >>" + calls().native() + "; exit 1");
         }
         slurm_.add("squeue", "echo COMPLETING");
+        slurm_.add("sinfo", "echo 1");
         write_file(folder_.path() / "script.sh", std::string(batch_text()));
         write_file(folder_.path() / "options", "--qos=high\n--job-name=a  'b");
     }
@@ -44,7 +45,8 @@ public:
         EXPECT_EQ(write_run_status(folder_.path() / "status.json", status), 0);
         variables.insert({{"SLURM_JOB_ID", "7"},
                           {"SLURM_JOB_NUM_NODES", "1"},
-                          {"SLURM_CPUS_PER_TASK", "1"},
+                          {"SLURM_JOB_NODELIST", "n0"},
+                          {"SLURM_JOB_CPUS_PER_NODE", "8"},
                           {"SLUICE_BIN", launch_words(0, {}).front()},
                           {"SLUICE_PLAN", (folder_.path() / "plan.toml").native()},
                           {"SLUICE_SCRIPT", (folder_.path() / "script.sh").native()},
@@ -127,6 +129,42 @@ TEST(BatchRun, LeavesTheDaemonsOfMpirunAllCpus) {
     }
 
     EXPECT_EQ(alone.requests(), "srun 2\nmpirun all\n");
+}
+
+/// What a rank gets on nodes with `threads` in a core.
+std::string cpus_of_a_rank(const std::string& threads, std::map<std::string, std::string> variables) {
+    const StoppedAttempt attempt;
+    attempt.add("sinfo", "echo " + threads);
+    attempt.add("srun", "echo $SRUN_CPUS_PER_TASK >>calls; exit 75");
+    variables.insert({"SLUICE_RESUME", "manual"});
+    EXPECT_EQ(attempt.run(std::move(variables)), "");
+    return attempt.requests();
+}
+
+TEST(BatchRun, GivesARankAnEvenShareOfTheSmallestNode) {
+    EXPECT_EQ(cpus_of_a_rank("1", {{"SLURM_JOB_CPUS_PER_NODE", "16(x2),9,12(x3)"}, {"SLUICE_RANKS", "3"}}), "3\n");
+    EXPECT_EQ(cpus_of_a_rank("1", {{"SLURM_JOB_CPUS_PER_NODE", "2"}, {"SLUICE_RANKS", "3"}}), "1\n");
+}
+
+TEST(BatchRun, AsksForNoMoreCoresThanThereAre) {
+    const std::map<std::string, std::string> five{{"SLURM_JOB_CPUS_PER_NODE", "16"}, {"SLUICE_RANKS", "5"}};
+
+    EXPECT_EQ(cpus_of_a_rank("1", five), "3\n");
+    EXPECT_EQ(cpus_of_a_rank("2", five), "2\n");
+    EXPECT_EQ(cpus_of_a_rank("2\n1", five), "2\n");
+    EXPECT_EQ(cpus_of_a_rank("unknown", five), "3\n");
+    EXPECT_EQ(cpus_of_a_rank("2", {{"SLURM_JOB_CPUS_PER_NODE", "16"}, {"SLUICE_RANKS", "12"}}), "1\n");
+
+    EXPECT_EQ(cpus_of_a_rank("2", {{"SLURM_JOB_CPUS_PER_NODE", "6"}, {"SLUICE_RANKS", "2"}}), "2\n");
+    // Where the job uses one thread of each core, its CPUs are cores.
+    const std::string one_thread = "SLURM_THREADS_PER_CORE";
+    EXPECT_EQ(cpus_of_a_rank("2", {{"SLURM_JOB_CPUS_PER_NODE", "6"}, {"SLUICE_RANKS", "2"}, {one_thread, "1"}}), "3\n");
+
+    std::map<std::string, std::string> asked{{"SLURM_JOB_CPUS_PER_NODE", "10"}, {"SLUICE_RANKS", "3"}};
+    asked.insert({"SLURM_CPUS_PER_TASK", "3"});
+    EXPECT_EQ(cpus_of_a_rank("2", asked), "2\n");
+    asked["SLURM_JOB_CPUS_PER_NODE"] = "12";
+    EXPECT_EQ(cpus_of_a_rank("2", asked), "3\n");
 }
 
 TEST(BatchRun, SaysNothingOfAttemptsWhereNoneWereAskedFor) {
