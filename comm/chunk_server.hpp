@@ -78,6 +78,7 @@ public:
     [[nodiscard]] const ChunkGrid& grid() const noexcept { return grid_; }
 
     /// For monitoring; readable from any thread.
+    [[nodiscard]] GrantBook& book() noexcept { return book_; }
     [[nodiscard]] const GrantBook& book() const noexcept { return book_; }
 
 private:

@@ -8,6 +8,7 @@ namespace sluice {
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
+constexpr Clock::duration longest_between_ticks = std::chrono::seconds(1);
 
 /// For a single writer thread.
 void add(std::atomic<std::uint64_t>& to, std::uint64_t what) noexcept {
@@ -17,14 +18,14 @@ void add(std::atomic<std::uint64_t>& to, std::uint64_t what) noexcept {
 }  // namespace
 
 void GrantBook::granted(const Chunk& chunk, int rank, Instant now) noexcept {
-    put(open_[open_count_++], chunk, rank, now);
+    put(open_[open_count_++], chunk, rank, running_time(now));
 }
 
 void GrantBook::returned(const Chunk& chunk, int rank, Instant now) {
     Place& place = open_[find(chunk, rank)];
-    slowest_.store(std::max(slowest_.load(relaxed), (now - place.granted).count()), relaxed);
+    slowest_.store(std::max(slowest_.load(relaxed), (running_time(now) - place.granted_at).count()), relaxed);
     Place& last = open_[--open_count_];
-    put(place, last.chunk, last.rank.load(relaxed), last.granted);
+    put(place, last.chunk, last.rank.load(relaxed), last.granted_at);
     last.id.store(none, relaxed);
     Counts& counts = ranks_[static_cast<std::size_t>(rank)];
     add(counts.chunks, 1);
@@ -35,6 +36,11 @@ void GrantBook::returned(const Chunk& chunk, int rank, Instant now) {
 
 void GrantBook::heard(int rank) noexcept {
     add(ranks_[static_cast<std::size_t>(rank)].messages, 1);
+}
+
+void GrantBook::tick(Instant now) noexcept {
+    ran_.store(running_time(now).count(), relaxed);
+    ticked_.store(now.time_since_epoch().count(), relaxed);
 }
 
 std::vector<GrantBook::Grant> GrantBook::open() const {
@@ -56,9 +62,15 @@ std::vector<GrantBook::Rank> GrantBook::ranks() const {
     return ranks;
 }
 
-void GrantBook::put(Place& place, const Chunk& chunk, int rank, Instant granted) noexcept {
+/// Beside tick() it may be off by as much as two ticks may be apart.
+Clock::duration GrantBook::running_time(Instant now) const noexcept {
+    const Clock::duration since_tick = now - Instant(Clock::duration(ticked_.load(relaxed)));
+    return Clock::duration(ran_.load(relaxed)) + std::min(since_tick, longest_between_ticks);
+}
+
+void GrantBook::put(Place& place, const Chunk& chunk, int rank, Clock::duration granted_at) noexcept {
     place.chunk = chunk;
-    place.granted = granted;
+    place.granted_at = granted_at;
     place.rank.store(rank, relaxed);
     place.id.store(chunk.id, relaxed);
 }

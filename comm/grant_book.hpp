@@ -16,7 +16,8 @@ namespace sluice {
 class GrantBook {
 public:
     /// At most `window` chunks are held at once.
-    GrantBook(std::size_t window, std::size_t ranks) : open_(window), ranks_(ranks), begun_(Clock::now()) {}
+    GrantBook(std::size_t window, std::size_t ranks, Instant now = Clock::now())
+        : open_(window), ranks_(ranks), begun_(now), ticked_(now.time_since_epoch().count()) {}
 
     // Comm thread only.
     void granted(const Chunk& chunk, int rank, Instant now = Clock::now()) noexcept;
@@ -26,6 +27,9 @@ public:
     void check_holds(const Chunk& chunk, int rank) const { static_cast<void>(find(chunk, rank)); }
     /// Notes a message from `rank`.
     void heard(int rank) noexcept;
+
+    /// By one thread, several times a second. Where it comes late, the process was suspended meanwhile.
+    void tick(Instant now) noexcept;
 
     struct Grant {
         std::uint64_t chunk = 0;
@@ -53,7 +57,7 @@ public:
     [[nodiscard]] std::vector<Grant> open() const;
     [[nodiscard]] std::vector<Rank> ranks() const;
 
-    /// Longest time from grant to results; 0 before the first.
+    /// Longest time from grant to results, without that in which the process was suspended; 0 before the first.
     [[nodiscard]] Clock::duration slowest_chunk() const noexcept {
         return Clock::duration(slowest_.load(std::memory_order_relaxed));
     }
@@ -63,8 +67,8 @@ private:
     struct Place {
         std::atomic<std::uint64_t> id{none};
         std::atomic<int> rank{0};
-        Chunk chunk{};      // comm thread only
-        Instant granted{};  // comm thread only
+        Chunk chunk{};                 // comm thread only
+        Clock::duration granted_at{};  // by running_time(), comm thread only
     };
     struct Counts {
         std::atomic<std::uint64_t> chunks{0};
@@ -73,7 +77,8 @@ private:
         std::atomic<Clock::rep> last{0};  // 0: none yet
     };
 
-    static void put(Place& place, const Chunk& chunk, int rank, Instant granted) noexcept;
+    static void put(Place& place, const Chunk& chunk, int rank, Clock::duration granted_at) noexcept;
+    [[nodiscard]] Clock::duration running_time(Instant now) const noexcept;
     [[nodiscard]] std::size_t find(const Chunk& chunk, int rank) const;
 
     std::vector<Place> open_;  // the first open_count_ are searched
@@ -81,6 +86,8 @@ private:
     std::vector<Counts> ranks_;
     Instant begun_;
     std::atomic<Clock::rep> slowest_{0};
+    std::atomic<Clock::rep> ran_{0};  // until the last tick
+    std::atomic<Clock::rep> ticked_;
 };
 
 }  // namespace sluice

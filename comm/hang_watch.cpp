@@ -114,6 +114,9 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
     const std::lock_guard lock(mutex_);
     const nanoseconds elapsed = std::min(last_look_ ? now - *last_look_ : nanoseconds(0), longest_step);
     last_look_ = now;
+    if (options_.book != nullptr) {
+        options_.book->tick(now);
+    }
     note(elapsed);
     const bool watches = options_.timeout.count() > 0;
     const bool serves = watches && phase == RunPhase::serving;

@@ -57,7 +57,7 @@ struct StillActivity {
 struct HangWatchOptions {
     std::chrono::nanoseconds timeout{0};  ///< 0: hangs are not detected.
     std::size_t devices = 1;              ///< Of this rank: a standstill is only detected once all are ready.
-    const GrantBook* book = nullptr;      ///< On rank 0 only; must live until end().
+    GrantBook* book = nullptr;            ///< On rank 0 only; must live until end(). Ticks at every look().
     std::vector<std::string> hosts{};     ///< Of all ranks, or of rank 0 alone.
     std::filesystem::path dump_folder{};  ///< Where Hang::dump is written; may be empty.
     /// On rank 0: why the other ranks have given up on it, if they have: it may not have run for a while. May be empty.

@@ -62,7 +62,9 @@ std::string state_line(const RunSight& sight) {
     if (sight.gone) {
         text += fmt::format(" when last seen, {} ago: its process is gone", time_text(sight.age));
     } else if (is_stale(sight)) {
-        text += fmt::format(" when last seen, {} ago: it has ended or is stuck", time_text(sight.age));
+        const bool is_suspended = sight.queued && sight.queued->state == "SUSPENDED";
+        text += fmt::format(" when last seen, {} ago: {}", time_text(sight.age),
+                            is_suspended ? "its job is suspended" : "it has ended or is stuck");
     } else {
         text += fmt::format(", {:.1f} s ago", sight.age);
     }

@@ -209,6 +209,9 @@ TEST(SlowestRank, IsOneThatIsClearlySlowerThanTheOthers) {
 TEST(StatusText, SaysWhenTheRunHasFallenSilent) {
     EXPECT_THAT(status_text({.status = some_status(), .age = 100}),
                 HasSubstr("running when last seen, 00:01:40 ago: it has ended or is stuck"));
+    EXPECT_THAT(
+        status_text({.status = some_status(), .age = 100, .job = "7", .queued = QueuedJob{.state = "SUSPENDED"}}),
+        HasSubstr("running when last seen, 00:01:40 ago: its job is suspended\n"));
 }
 
 TEST(StatusText, SaysThatTheProcessIsGone) {

@@ -229,7 +229,7 @@ void JobServer::note_size() const {
     }
 }
 
-HangWatchOptions JobServer::hang_watch_options() const {
+HangWatchOptions JobServer::hang_watch_options() {
     return {.timeout = job_.plan.hang_timeout,
             .devices = rank_.endpoints.size(),
             .book = &server_->book(),

@@ -268,14 +268,19 @@ void RunMonitor::stop_if_asked() {
     }
 }
 
-/// Asks Slurm once when the limit is near; true if it does so now, with an answer expected by the next look.
+/// Asks Slurm once when the limit is near; true if it does so now, with an answer expected by the next look. A job that
+/// lives on after its limit was suspended, and has got more time: then for as long as Slurm takes.
 bool RunMonitor::asks_again() {
-    if (!is_nearly_too_late(*limit_ - SteadyClock::now(), run_->book->slowest_chunk())) {
+    const auto left = *limit_ - SteadyClock::now();
+    if (!is_nearly_too_late(left, run_->book->slowest_chunk())) {
         has_asked_again_ = false;
         return false;
     }
-    if (!slurm_tells_ || std::exchange(has_asked_again_, true)) {
+    if (!slurm_tells_) {
         return false;
+    }
+    if (std::exchange(has_asked_again_, true)) {
+        return is_to_ask_ && left.count() < 0;
     }
     is_to_ask_ = true;
     wake_.notify_all();

@@ -19,7 +19,7 @@ public:
         ::unsetenv("SLURM_JOB_END_TIME");
         const std::string asked = (folder_.path() / "asked").native();
         slurm_.add("squeue", "echo >>" + asked + "\nif [ $(wc -l <" + asked + ") = 1 ]; then echo " + at_first +
-                                 "; else " + later + "; fi");
+                                 "; else cd " + folder_.path().native() + "; " + later + "; fi");
     }
     JobInSlurm(const JobInSlurm&) = delete;
     JobInSlurm& operator=(const JobInSlurm&) = delete;
@@ -47,6 +47,7 @@ public:
     }
 
     [[nodiscard]] const StopRequest& stop() const { return stop_; }
+    [[nodiscard]] double updated() const { return read_run_status(file_).value_or(RunStatus{}).updated; }
     [[nodiscard]] std::optional<double> limit() const { return read_run_status(file_).value_or(RunStatus{}).limit; }
 
 private:
@@ -122,6 +123,20 @@ TEST(RunMonitor, TakesTheLimitOfItsOwnTaskOfAnArray) {
 
     EXPECT_TRUE(eventually([&] { return run.limit().value_or(0) > in_half_an_hour(); }));
 
+    EXPECT_EQ(run.stop().signal(), 0);
+}
+
+TEST(RunMonitor, WaitsForSlurmsAnswerWhereTheJobHasOutlivedItsLimit) {
+    const JobInSlurm job("7 INVALID", "until [ -e answer ]; do sleep 0.01; done; echo 7 1:00:00");
+    const ServingRun run(job);
+    EXPECT_TRUE(eventually([&] { return job.times_asked() == 2; }));
+    const double asked = run.updated();
+    EXPECT_TRUE(eventually([&] { return run.updated() > asked + 0.1; }));  // ten looks later
+    EXPECT_EQ(run.stop().signal(), 0);
+
+    write_file(job.folder() / "answer", {});
+
+    EXPECT_TRUE(eventually([&] { return run.limit().value_or(0) > in_half_an_hour(); }));
     EXPECT_EQ(run.stop().signal(), 0);
 }
 
