@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/checksum.hpp"
@@ -125,8 +126,15 @@ bool OrderedResults::write_next(std::uint64_t id) {
     check_unchanged(outputs, place.origin);
     fault_delay("write");
     writer_.append(items, outputs);
-    trace_.add({.stage = Stage::write, .busy = {begin, Clock::now()}, .items = items, .bytes = outputs.size()},
-               Stage::commit, commits_of_thread().time - before);
+    const Instant end = Clock::now();
+    const std::chrono::nanoseconds committing = commits_of_thread().time - before;
+    const Instant committed = std::max(begin, end - committing);
+    trace_.add({.stage = Stage::write, .busy = {begin, committed}, .items = items, .bytes = outputs.size()});
+    uncommitted_.items += items;
+    uncommitted_.bytes += outputs.size();
+    if (committing.count() > 0) {
+        add_commit({committed, end});
+    }
     place.turn.store(full_turn + 1, std::memory_order_release);
     items_.fetch_add(items, std::memory_order_relaxed);
     written_.store(id + 1, std::memory_order_release);
@@ -152,12 +160,18 @@ bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_t
             activity_.work(Stage::commit, id);
             const Instant begin = Clock::now();
             writer_.commit();
-            trace_.add({.stage = Stage::commit, .busy = {begin, Clock::now()}});
+            add_commit({begin, Clock::now()});
             activity_.wait(Stage::gather, id);
         } else {
             arrivals_.wait_for(seen, *due);
         }
     }
+}
+
+void OrderedResults::add_commit(const Interval& busy) {
+    uncommitted_.stage = Stage::commit;
+    uncommitted_.busy = busy;
+    trace_.add(std::exchange(uncommitted_, {}));
 }
 
 void OrderedResults::join() {

@@ -82,6 +82,7 @@ private:
     void write_chunks();
     [[nodiscard]] bool wait_until_arrived(const Place& place, std::uint64_t full_turn);
     [[nodiscard]] bool write_next(std::uint64_t id);
+    void add_commit(const Interval& busy);
     void join();
 
     OutputWriter& writer_;
@@ -93,6 +94,7 @@ private:
     Activity own_activity_;
     Activity& activity_;
     ThreadTrace trace_;
+    ThreadSpan uncommitted_;  // items and bytes since the last commit
     ThreadUsage usage_;
     std::atomic<std::uint64_t> written_;
     std::atomic<std::uint64_t> items_{0};

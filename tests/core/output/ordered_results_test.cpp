@@ -145,6 +145,44 @@ TEST(OrderedResults, AreCommittedAtOnceInAHurry) {
     EXPECT_EQ(writer.committed, 10U);
 }
 
+/// Commits within append(), at every second chunk.
+class PairingWriter final : public OutputWriter {
+public:
+    void append(std::uint32_t, std::span<const std::byte>) override {
+        if (++chunks_ % 2 == 0) {
+            commits_of_thread().time += std::chrono::nanoseconds(1);
+        }
+    }
+    void publish() override {}
+
+private:
+    std::uint32_t chunks_ = 0;
+};
+
+TEST(OrderedResults, CountWhatEachCommitHasMadeDurable) {
+    PairingWriter writer;
+    const ChunkGrid grid(45, 10);
+    Doorbell bell;
+    OrderedResults results(writer, grid, fake_output_bytes, 5, bell);
+    for (std::uint64_t id = 0; id < grid.chunks(); ++id) {
+        bring(results, grid.at(id));
+    }
+    wait_until_written(results, bell, 5);
+
+    const ThreadTrace trace = results.take_trace();
+
+    std::vector<std::uint64_t> items;
+    std::vector<std::uint64_t> bytes;
+    for (const ThreadSpan& span : trace.spans()) {
+        if (span.stage == Stage::commit) {
+            items.push_back(span.items);
+            bytes.push_back(span.bytes);
+        }
+    }
+    EXPECT_EQ(items, std::vector<std::uint64_t>(2, 20));
+    EXPECT_EQ(bytes, std::vector<std::uint64_t>(2, 20 * fake_output_bytes));
+}
+
 TEST(OrderedResults, SayWhatACommitEndedWith) {
     CommittingWriter writer(std::chrono::nanoseconds(0));
     writer.fails = true;
