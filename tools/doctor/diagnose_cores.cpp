@@ -20,6 +20,13 @@ std::uint32_t cpus_per_core(const RankFacts& rank) {
     return rank.mask_cores == 0 ? 1 : (rank.mask_cpus + rank.mask_cores - 1) / rank.mask_cores;
 }
 
+/// An even share of the node's CPUs in whole cores: Slurm gives a rank no less, and srun waits for ever where they are
+/// too few.
+std::uint32_t share_of(std::uint32_t cpus, std::uint32_t ranks, std::uint32_t cpus_of_a_core) {
+    const std::uint32_t share = std::max(1U, cpus / ranks);
+    return share < cpus_of_a_core ? share : share - share % cpus_of_a_core;
+}
+
 class CoreDiagnosis {
 public:
     CoreDiagnosis(const DoctorFacts& facts, const Remedies& remedies) : facts_(facts), remedies_(remedies) {}
@@ -88,6 +95,7 @@ private:
             used |= cpus_in(rank->mask);
         }
         std::uint32_t given = cpus_in(first.allowed).size();
+        const std::uint32_t cpus_of_a_core = std::max(1U, given / std::max(1U, first.allowed_cores));
         given = first.job_cpus == 0 ? given : std::min(given, first.job_cpus);
         given = first.quota_cpus == 0 ? given : std::min(given, first.quota_cpus * cpus_per_core(first));
         if (facts_.device == DeviceKind::host && by_launcher && used.size() * 2 <= given &&
@@ -99,7 +107,7 @@ private:
                                 count_of(given, "CPU")),
                     facts_.launch.launcher == Launcher::mpirun
                         ? remedies_.no_mask()
-                        : remedies_.cpus_per_rank(std::max(1U, given / count), count));
+                        : remedies_.cpus_per_rank(share_of(given, count, cpus_of_a_core), count));
             }
         }
     }

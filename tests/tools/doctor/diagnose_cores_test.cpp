@@ -131,6 +131,22 @@ TEST(DoctorCores, NeverAdvisesNoCpuAtAll) {
     EXPECT_THAT(only(facts, "W-HWL-134").remedy, HasSubstr("srun --cpus-per-task=1,"));
 }
 
+TEST(DoctorCores, AdvisesWholeCores) {
+    DoctorFacts facts = sound_host();
+    const RankFacts first = facts.ranks[0];
+    facts.ranks.clear();
+    for (std::uint32_t rank = 0; rank < 5; ++rank) {
+        RankFacts& one = facts.ranks.emplace_back(first);
+        one.rank = rank;
+        one.mask = std::to_string(rank);
+        one.mask_cpus = one.mask_cores = one.own_cores = 1;
+        one.allowed = "0-15";  // of 8 cores
+    }
+    facts.world = facts.launch.tasks = 5;
+
+    EXPECT_THAT(only(facts, "W-HWL-134").remedy, HasSubstr("srun --cpus-per-task=2,"));
+}
+
 TEST(DoctorCores, FindsThatNoThreadCanBeTied) {
     DoctorFacts facts = sound();
     facts.ranks[1].why_unbindable = "hwloc was told to describe another machine";
