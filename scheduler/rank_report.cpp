@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/json_types.hpp"
+#include "scheduler/steady_stretch.hpp"
 
 namespace sluice {
 namespace {
@@ -28,18 +29,6 @@ std::vector<ChunkDurations> sampled_chunks(const DeviceTrace& device) {
                          .download = length(spans.download)});
     }
     return times;
-}
-
-std::optional<Instant> last_written(const RankTrace& trace) {
-    std::optional<Instant> last;
-    for (const ThreadTrace& thread : trace.threads) {
-        for (const ThreadSpan& span : thread.spans()) {
-            if (span.stage == Stage::write || span.stage == Stage::commit) {
-                last = last ? std::max(*last, span.busy.end) : span.busy.end;
-            }
-        }
-    }
-    return last;
 }
 
 }  // namespace

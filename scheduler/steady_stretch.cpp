@@ -81,6 +81,18 @@ std::optional<SteadyStretch> find_steady_stretch(const DeviceTrace& device) {
     return steady;
 }
 
+std::optional<Instant> last_written(const RankTrace& trace) {
+    std::optional<Instant> last;
+    for (const ThreadTrace& thread : trace.threads) {
+        for (const ThreadSpan& span : thread.spans()) {
+            if (span.stage == Stage::write || span.stage == Stage::commit) {
+                last = last ? std::max(*last, span.busy.end) : span.busy.end;
+            }
+        }
+    }
+    return last;
+}
+
 std::optional<SteadyStretch> find_written_stretch(const RankTrace& trace) {
     std::vector<ThreadSpan> written;
     for (const ThreadTrace& thread : trace.threads) {
@@ -102,7 +114,7 @@ std::optional<SteadyStretch> find_written_stretch(const RankTrace& trace) {
             begin = spans.compute == Interval{} ? begin : std::min(begin, spans.compute.begin);
         }
     }
-    return SteadyStretch{.items = items_of(written), .time = written.back().busy.end - begin};
+    return SteadyStretch{.items = items_of(written), .time = *last_written(trace) - begin};
 }
 
 std::optional<double> SteadyStretch::rate() const noexcept {

@@ -23,8 +23,11 @@ struct SteadyStretch {
 /// two chunks computed, or no time between them.
 [[nodiscard]] std::optional<SteadyStretch> find_steady_stretch(const DeviceTrace& device);
 
+/// When the last chunk was written, and committed if a commit was due. nullopt: `trace` contains neither. Pure.
+[[nodiscard]] std::optional<Instant> last_written(const RankTrace& trace);
+
 /// Of the writer: by the least-squares line through the times at which chunks were written, without about an eighth of
-/// them at each end; for fewer than 16 chunks, from the start of the first compute to the end of the last write.
+/// them at each end; for fewer than 16 chunks, from the start of the first compute until last_written().
 /// nullopt: `trace` contains no writes, as on ranks other than 0. Pure.
 [[nodiscard]] std::optional<SteadyStretch> find_written_stretch(const RankTrace& trace);
 

@@ -129,6 +129,15 @@ TEST(SteadyStretch, OfTheWriterIsTheLineThroughTheMiddle) {
     EXPECT_EQ((SteadyStretch{.items = 3, .time = 0ns}).rate(), std::nullopt);
 }
 
+TEST(SteadyStretch, OfFewChunksEndsWithTheirCommit) {
+    RankTrace trace;
+    trace.threads.emplace_back("writer", 2);
+    trace.threads[0].add({.stage = Stage::write, .busy = between(0ns, 100ns), .items = 4});
+    trace.threads[0].add({.stage = Stage::commit, .busy = between(100ns, 900ns), .items = 4});
+
+    EXPECT_EQ(find_written_stretch(trace), (SteadyStretch{.items = 4, .time = 900ns}));
+}
+
 TEST(SteadyStretch, OfTheWriterHardlyDependsOnWhereBurstsAreCut) {
     for (int shift = 0; shift < 11; ++shift) {
         RankTrace trace;
