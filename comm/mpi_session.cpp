@@ -1,5 +1,6 @@
 #include "comm/mpi_session.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::milliseconds between_looks_at_parent{200};
+constexpr std::chrono::milliseconds between_looks{200};
 
 /// Replaces defaults of Open MPI, but not what the user has set.
 void set_defaults_of_open_mpi(const Launch& launch) {
@@ -31,6 +32,20 @@ void set_defaults_of_open_mpi(const Launch& launch) {
     if (launch.on_one_node && launch.launcher != Launcher::none && std::getenv("OMPI_MCA_mtl") == nullptr) {
         ::setenv("OMPI_MCA_pml", "ob1", 0);
     }
+}
+
+/// The calling thread dies of SIGTERM and SIGINT that are blocked everywhere, and the process with it.
+void obey_pending_signals() {
+    sigset_t pending;
+    sigset_t deadly;
+    sigpending(&pending);
+    sigemptyset(&deadly);
+    for (const int signal : {SIGTERM, SIGINT}) {
+        if (sigismember(&pending, signal) == 1) {
+            sigaddset(&deadly, signal);
+        }
+    }
+    pthread_sigmask(SIG_UNBLOCK, &deadly, nullptr);
 }
 
 /// A launcher of another MPI or without PMI support starts N singletons, each of which would do the whole job.
@@ -84,9 +99,10 @@ void check_mpi(int status, const char* call) {
     }
 }
 
-std::jthread watch_parent() {
+std::jthread watch_start() {
     return std::jthread([parent = ::getppid()](const std::stop_token& stop) {
-        while (!stopped_before(stop, Clock::now() + between_looks_at_parent)) {
+        while (!stopped_before(stop, Clock::now() + between_looks)) {
+            obey_pending_signals();
             if (::getppid() != parent) {
                 say(ErrorText{.id = "E-MPI-145",
                               .where = "MPI_Init_thread",
@@ -102,7 +118,7 @@ MpiSession::MpiSession() {
     const Launch launch = read_launch();
     refuse_singletons(launch, std::nullopt);
     set_defaults_of_open_mpi(launch);
-    const std::jthread launcher = watch_parent();
+    const std::jthread watch = watch_start();
     int provided = MPI_THREAD_SINGLE;
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -21,9 +21,10 @@ void check_mpi(int status, const char* call);
 /// The MPI library's description of itself in one line: "Open MPI v4.1.4, package: …". Needs no session.
 [[nodiscard]] std::string mpi_library();
 
-/// A thread that ends this process, with E-MPI-145 and exit code 76, when the parent process ends. Needed during
-/// MPI_Init, where Open MPI 4.1 waits forever for a killed launcher; later it notices by itself.
-[[nodiscard]] std::jthread watch_parent();
+/// A thread that ends this process when the parent process ends, with E-MPI-145 and exit code 76, and lets it die of
+/// SIGTERM and SIGINT, although they are blocked. Needed during MPI_Init: there Open MPI 4.1 waits forever for a killed
+/// launcher or rank, and nobody takes signals yet.
+[[nodiscard]] std::jthread watch_start();
 
 /// MPI from init to finalize, for the constructing thread only (funneled). Collective calls sleep while they wait: an
 /// early rank uses no core.

@@ -8,12 +8,14 @@
 
 #include <array>
 
+#include "comm/watcher.hpp"
+
 namespace sluice {
 namespace {
 
 /// A process that watches its parent, and tells its number through `pipe`.
 [[noreturn]] void be_watching(int pipe) {
-    const std::jthread watch = watch_parent();
+    const std::jthread watch = watch_start();
     const pid_t me = ::getpid();
     if (::write(pipe, &me, sizeof me) != sizeof me) {
         ::_exit(1);
@@ -32,7 +34,7 @@ namespace {
     }
 }
 
-TEST(ParentWatch, EndsAProcessWhoseParentWasKilled) {
+TEST(StartWatch, EndsAProcessWhoseParentWasKilled) {
     ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // the orphan becomes this process's
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
@@ -54,10 +56,34 @@ TEST(ParentWatch, EndsAProcessWhoseParentWasKilled) {
     EXPECT_EQ(WEXITSTATUS(status), 76);
 }
 
-TEST(ParentWatch, LeavesAProcessAloneOnceItIsGone) {
+TEST(StartWatch, LetsAProcessDieOfASignalThatItBlocks) {
+    for (const int signal : {SIGTERM, SIGINT}) {
+        std::array<int, 2> pipe{};
+        ASSERT_EQ(::pipe(pipe.data()), 0);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            block_signals();
+            be_watching(pipe[1]);
+        }
+        ::close(pipe[1]);
+        pid_t started = 0;
+        ASSERT_EQ(::read(pipe[0], &started, sizeof started), static_cast<ssize_t>(sizeof started));
+        ::close(pipe[0]);
+
+        ASSERT_EQ(::kill(child, SIGUSR1), 0);
+        ASSERT_EQ(::kill(child, signal), 0);
+
+        int status = 0;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        ASSERT_TRUE(WIFSIGNALED(status));
+        EXPECT_EQ(WTERMSIG(status), signal);
+    }
+}
+
+TEST(StartWatch, LeavesAProcessAloneOnceItIsGone) {
     const pid_t child = ::fork();
     if (child == 0) {
-        { const std::jthread watch = watch_parent(); }
+        { const std::jthread watch = watch_start(); }
         ::_exit(0);
     }
     int status = 0;
