@@ -40,6 +40,14 @@ Config read_gpt2_config(const ConfigReader& reader) {
     return config;
 }
 
+/// What any family's config.json may say, and makes another model.
+void check_variant(const ConfigReader& reader) {
+    reader.expect("is_causal", true);
+    if (reader.has("quantization_config")) {
+        reader.refuse("the weights are quantised (quantization_config), expected floating-point numbers");
+    }
+}
+
 }  // namespace
 
 Config default_config() {
@@ -53,6 +61,7 @@ Config default_config() {
 
 Config read_config(const std::filesystem::path& file, const std::optional<std::filesystem::path>& generation) {
     const ConfigReader reader(file);
+    check_variant(reader);
     Config config = is_llama_config(reader) ? read_llama_config(reader) : read_gpt2_config(reader);
     if (generation) {
         const ConfigReader chosen(*generation);

@@ -139,9 +139,6 @@ Config read_llama_config(const ConfigReader& reader) {
     shape.gated = true;
     shape.rotary = read_rotary(reader);
     check_windows(reader, type, shape.positions);
-    if (reader.has("quantization_config")) {
-        reader.refuse("the weights are quantised (quantization_config), expected floating-point numbers");
-    }
     config.has_own_head = !reader.flag("tie_word_embeddings", false);
     if (type == "llama") {
         config.has_query_bias = config.has_projection_bias = reader.flag("attention_bias", false);

@@ -162,6 +162,12 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
               "E-MOD-170 model_type is \"opt\", expected \"gpt2\", \"llama\", \"mistral\" or \"qwen2\"");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["activation_function"] = "relu"; }),
               "E-MOD-170 activation_function is \"relu\", expected \"gelu_new\"");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["is_causal"] = false; }),
+              "E-MOD-170 is_causal is false, expected true");
+    EXPECT_EQ(refusal_of_config([](auto& c) {
+                  c["quantization_config"] = {{"bits", 8}};
+              }),
+              "E-MOD-170 the weights are quantised (quantization_config), expected floating-point numbers");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["n_embd"] = 0; }), "E-MOD-170 n_embd is 0, expected 1 to 1048576");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["n_embd"] = 1e9; }),
               "E-MOD-170 n_embd is 1000000000.0, expected 1 to 1048576");

@@ -294,6 +294,7 @@ TEST_F(LlamaCheckpoint, IsRefusedWhereItComputesOtherwise) {
                   c["quantization_config"] = {{"bits", 4}};
               }),
               "E-MOD-170 the weights are quantised (quantization_config), expected floating-point numbers");
+    EXPECT_EQ(refusal_of([](auto& c) { c["is_causal"] = false; }), "E-MOD-170 is_causal is false, expected true");
     EXPECT_EQ(refusal_of([](auto& c) { c["attention_bias"] = 1; }),
               "E-MOD-170 attention_bias is 1, expected true or false");
 }
