@@ -153,8 +153,26 @@ private:
     [[nodiscard]] bool needs_tokenizer() const { return !options_.takes_ids || !options_.gives_ids; }
 
     [[nodiscard]] Config read_config_or_default() const {
-        return needs_config() ? read_config(options_.files.config.value(), options_.files.generation_config)
-                              : default_config();
+        if (needs_config()) {
+            return read_config(options_.files.config.value(), options_.files.generation_config);
+        }
+        refuse_unused_config();
+        return default_config();
+    }
+
+    void refuse_unused_config() const {
+        const bool is_random = settings_.weights() == nullptr;
+        for (const char* const name : {"model.config", "model.generation_config"}) {
+            if (settings_.find(name) != nullptr) {
+                throw Error(ExitCode::configuration,
+                            {.id = "E-CFG-105",
+                             .where = name,
+                             .what = is_random ? "is of a checkpoint, and random weights have none"
+                                               : "would not be read: weights without a header are the 124M model's",
+                             .hint = is_random ? "remove it, or name a model.config"
+                                               : "remove it, or name a safetensors file as model.weights"});
+            }
+        }
     }
 
     [[nodiscard]] std::optional<Tokenizer> read_tokenizer(Family family) const {

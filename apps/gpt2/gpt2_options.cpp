@@ -212,12 +212,6 @@ Files read_files(const AppSettings& settings) {
     if (!files.config) {
         files.config = beside("config.json");
     }
-    if (files.generation_config && !files.config) {
-        throw Error(ExitCode::configuration, {.id = "E-CFG-105",
-                                              .where = "model.generation_config",
-                                              .what = "is of a checkpoint, and random weights have none",
-                                              .hint = "remove it, or name a model.config"});
-    }
     if (!files.generation_config && is_there(beside("generation_config.json"))) {
         files.generation_config = beside("generation_config.json");
     }

@@ -3,25 +3,29 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "apps/gpt2/gpt2_options.hpp"
 #include "core/config/schema.hpp"
 #include "core/error.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/gpt2_files.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sluice::gpt2 {
 namespace {
 
-std::unique_ptr<OpenApp> open_for_ids() {
+AppSettings settings_for_ids() {
     AppSettings settings = default_settings(gpt2_keys());
     settings.set("generate.prompts", std::string("ids"));
     settings.set("generate.results", std::string("ids"));
-    return gpt2_app().open(settings);
+    return settings;
 }
 
 TEST(Gpt2App, RunsOnEveryKindOfDevice) {
-    const auto app = open_for_ids();
+    const auto app = gpt2_app().open(settings_for_ids());
 
     EXPECT_TRUE(app->runs_on(DeviceKind::host));
     EXPECT_TRUE(app->runs_on(DeviceKind::cuda));
@@ -54,14 +58,41 @@ TEST(Gpt2App, QuantisesKeysAndValuesOnGpusInBf16AndFp16Only) {
     }
 }
 
-TEST(Gpt2App, HasNoGenerationConfigForRandomWeightsOfNoConfig) {
-    AppSettings settings = default_settings(gpt2_keys());
+/// Of what the first rank makes of `settings`.
+std::string refusal_of(const AppSettings& settings) {
+    try {
+        static_cast<void>(gpt2_app().open(settings)->make_codec());
+    } catch (const Error& error) {
+        return render(error.text());
+    }
+    return {};
+}
+
+TEST(Gpt2App, RefusesConfigsThatItsWeightsHaveNoUseFor) {
+    const TemporaryFolder folder;
+    const std::filesystem::path config = folder.path() / "any.json";
+    const std::filesystem::path headerless = folder.path() / "weights.bin";
+    test::write_file(config, test::config_json(default_config()).dump());
+    test::write_file(headerless, "fp32");
+    AppSettings random = settings_for_ids();
+    random.set("model.generation_config", config);
+    AppSettings from_file = settings_for_ids();
+    from_file.set_weights(headerless);
+
+    EXPECT_THAT(refusal_of(random), testing::HasSubstr("E-CFG-105]: model.generation_config: is of a checkpoint"));
+    random.set("model.config", config);
+    EXPECT_EQ(refusal_of(random), "");
+    EXPECT_EQ(refusal_of(from_file), "");
+    from_file.set("model.generation_config", config);
+    EXPECT_THAT(refusal_of(from_file), testing::HasSubstr("E-CFG-105]: model.generation_config: would not be read"));
+    from_file.set("model.config", config);
+    EXPECT_THAT(refusal_of(from_file), testing::HasSubstr("E-CFG-105]: model.config: would not be read"));
+}
+
+TEST(Gpt2App, OpensOnRanksThatDoNotKnowTheWeights) {
+    AppSettings settings = settings_for_ids();
     settings.set("model.generation_config", std::filesystem::path("generation_config.json"));
 
-    EXPECT_THAT([&] { static_cast<void>(gpt2_app().open(settings)); },
-                testing::Throws<Error>(testing::Property(
-                    &Error::text, testing::Field(&ErrorText::where, testing::StrEq("model.generation_config")))));
-    settings.set("model.config", std::filesystem::path("config.json"));
     EXPECT_NO_THROW(static_cast<void>(gpt2_app().open(settings)));
 }
 

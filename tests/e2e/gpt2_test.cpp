@@ -388,6 +388,10 @@ TEST_F(LlamaJob, EndsTextsWhereItsGenerationConfigSaysIfThereIsOne) {
     EXPECT_EQ(changed.exit_code, 65);
     EXPECT_THAT(changed.err, HasSubstr("generation_config.json: eos_token_id is []"));
     std::filesystem::remove(path() / "generation_config.json");
+    write_file(path() / "other.json", fmt::format(R"({{"eos_token_id": {}}})", second_token));
+    const ProcessResult named = run({"output.path=named.csv", "model.generation_config=other.json", rest[0], rest[1]});
+    EXPECT_EQ(named.exit_code, 0) << named.err;
+    EXPECT_EQ(csv_rows(contents(path() / "named.csv")).at(1), ended);
     std::filesystem::create_symlink("pruned", path() / "generation_config.json");
     const ProcessResult dangling = run({"output.path=dangling.csv", rest[0], rest[1]});
     EXPECT_EQ(dangling.exit_code, 66);
