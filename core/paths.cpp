@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -53,6 +54,13 @@ std::filesystem::path without_dots(const std::filesystem::path& whole) {
     }
     const std::filesystem::path last = whole.filename();
     return last == "." || last == ".." ? plain / "" : plain;
+}
+
+std::string lower_extension(const std::filesystem::path& path) {
+    std::string extension = path.extension().native();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return extension;
 }
 
 std::uint64_t size_of_file(const std::filesystem::path& path) {

@@ -20,6 +20,9 @@ namespace sluice {
 /// target; other links stay as they are.
 [[nodiscard]] std::filesystem::path without_dots(const std::filesystem::path& whole);
 
+/// ".csv" of "a.CSV"; empty if it has none.
+[[nodiscard]] std::string lower_extension(const std::filesystem::path& path);
+
 /// In bytes. Throws Error (no_input).
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
 

@@ -15,6 +15,7 @@
 #include "apps/gpt2/config_numbers.hpp"
 #include "apps/gpt2/tensors.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/work_team.hpp"
 #include "kernels/philox.hpp"
 
@@ -180,7 +181,7 @@ std::vector<TensorSpec> tensors_of(const Config& config) {
 }
 
 bool has_config(const std::filesystem::path& weights) {
-    return is_checkpoint_index(weights) || weights.extension() == ".safetensors" ||
+    return is_checkpoint_index(weights) || lower_extension(weights) == ".safetensors" ||
            !TensorReader(weights).is_headerless();
 }
 

@@ -9,6 +9,7 @@
 
 #include "apps/gpt2/side_file.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 
 namespace sluice::gpt2 {
 namespace {
@@ -20,7 +21,7 @@ constexpr SideFileErrors index_errors{"E-MOD-171", "fetch the checkpoint again, 
 }  // namespace
 
 bool is_checkpoint_index(const std::filesystem::path& weights) {
-    return weights.extension() == ".json";
+    return lower_extension(weights) == ".json";
 }
 
 std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weights) {

@@ -12,13 +12,6 @@
 namespace sluice {
 namespace {
 
-std::string lower_extension(const std::filesystem::path& path) {
-    std::string extension = path.extension().native();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return extension;
-}
-
 // Extensions of files that are not read as they are.
 constexpr std::array<std::string_view, 8> archives{".gz", ".tgz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".tar"};
 constexpr std::array<std::string_view, 11> other_tables{".parquet", ".arrow", ".feather", ".orc", ".avro", ".h5",

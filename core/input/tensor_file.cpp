@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/input/number_type.hpp"
+#include "core/paths.hpp"
 
 namespace sluice {
 namespace {
@@ -104,7 +105,7 @@ std::uint64_t TensorSpec::elements() const noexcept {
 
 TensorReader::TensorReader(const std::filesystem::path& path) : file_(path) {
     const bool has_header = looks_like_safetensors(file_);
-    if (path.extension() != ".safetensors" && !has_header) {
+    if (lower_extension(path) != ".safetensors" && !has_header) {
         return;
     }
     if (!has_header) {  // a header's length may begin with the bytes of another format

@@ -86,6 +86,8 @@ TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
     EXPECT_TRUE(equals_weights(read("model.safetensors.index.json")));
     EXPECT_EQ(shards_of(file("model.safetensors.index.json")),
               (std::vector{file("a.safetensors"), file("b.safetensors")}));
+    std::filesystem::copy_file(file("model.safetensors.index.json"), file("INDEX.JSON"));
+    EXPECT_TRUE(equals_weights(read("INDEX.JSON")));
 
     write_some("b.safetensors", 50, all - 51);
     EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
