@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "apps/gpt2/checkpoint.hpp"
@@ -198,7 +200,23 @@ private:
                          .what = "vocab.json and merges.txt do not say how a model that is no GPT-2 cuts texts",
                          .hint = "name its tokenizer.json, or set generate.prompts and generate.results to \"ids\""});
         }
+        if (settings_.find("model.vocabulary") == nullptr) {
+            refuse_added_tokens(files.vocabulary->parent_path() / "added_tokens.json");
+        }
         return Tokenizer::from_vocabulary(*files.vocabulary, *files.merges);
+    }
+
+    /// Some tokenizers are kept as vocab.json, merges.txt and, if they were given further tokens, this file.
+    static void refuse_added_tokens(const std::filesystem::path& file) {
+        std::error_code none;
+        if (std::filesystem::exists(file, none)) {
+            throw Error(ExitCode::bad_data,
+                        {.id = "E-TOK-058",
+                         .where = escaped(file.native()),
+                         .what = "has tokens besides vocab.json's, and does not say which are found in texts",
+                         .hint = "name a tokenizer.json, which does, as model.tokenizer; or name model.vocabulary and "
+                                 "model.merges, to do without these tokens"});
+        }
     }
 
     /// Prompts and continuations fit the model.

@@ -89,6 +89,21 @@ TEST(Gpt2App, RefusesConfigsThatItsWeightsHaveNoUseFor) {
     EXPECT_THAT(refusal_of(from_file), testing::HasSubstr("E-CFG-105]: model.config: would not be read"));
 }
 
+TEST(Gpt2App, RefusesTokensThatAreAddedBesideVocabularyAndMerges) {
+    const TemporaryFolder folder;
+    test::write_checkpoint(folder.path(), random_checkpoint(test::small_config(), 1));
+    AppSettings settings = default_settings(gpt2_keys());
+    settings.set_weights(folder.path() / "model.safetensors");
+    const std::string before = refusal_of(settings);
+
+    test::write_file(folder.path() / "added_tokens.json", R"({"<new>": 260})");
+
+    EXPECT_EQ(before, "");
+    EXPECT_THAT(refusal_of(settings), testing::HasSubstr("E-TOK-058"));
+    settings.set("model.vocabulary", folder.path() / "vocab.json");
+    EXPECT_EQ(refusal_of(settings), "");
+}
+
 TEST(Gpt2App, OpensOnRanksThatDoNotKnowTheWeights) {
     AppSettings settings = settings_for_ids();
     settings.set("model.generation_config", std::filesystem::path("generation_config.json"));
