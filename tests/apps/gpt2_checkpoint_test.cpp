@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/gpt2/checkpoint_index.hpp"
+#include "apps/gpt2/side_file.hpp"
 #include "core/error.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gpt2_files.hpp"
@@ -230,6 +232,31 @@ TEST_F(Checkpoint, KnowsItsBlocksByNumber) {
         at += size;
     }
     EXPECT_EQ(weights.tokens.data() + weights.tokens.size(), values.data() + values.size());
+}
+
+std::string nested(std::size_t depth, std::string_view inside) {
+    return std::string(depth, '[') + std::string(inside) + std::string(depth, ']');
+}
+
+TEST(SideFile, IsNestedSixteenDeepAtMost) {
+    const auto parse = [](const std::string& text) {
+        return parse_json({text, "config.json"}, {.id = "E-MOD-170", .hint = ""});
+    };
+
+    EXPECT_NO_THROW(static_cast<void>(parse(nested(15, R"("[[\"[[", {"]\\": "}"}, "{")"))));
+    EXPECT_THROW(static_cast<void>(parse(nested(17, "1"))), Error);
+    EXPECT_THROW(static_cast<void>(parse(nested(16, R"("\"", {})"))), Error);
+}
+
+/// A parser that looks at all that came before, whenever an object ends, takes hours.
+TEST(SideFile, MayHoldAMillionObjects) {
+    constexpr std::size_t count = 1'000'000;
+    std::string text = "[{}";
+    for (std::size_t i = 1; i < count; ++i) {
+        text += ",{}";
+    }
+
+    EXPECT_EQ(parse_json({text + "]", "config.json"}, {.id = "E-MOD-170", .hint = ""}).size(), count);
 }
 
 }  // namespace
