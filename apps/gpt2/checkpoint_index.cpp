@@ -16,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t largest_index = std::uint64_t{16} << 20U;
 constexpr SideFileErrors index_errors{"E-MOD-171", "fetch the checkpoint again, as safetensors"};
 
 }  // namespace
@@ -28,7 +29,7 @@ std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weight
     if (!is_checkpoint_index(weights)) {
         return {};
     }
-    const SideFile file = read_side_file(weights, index_errors);
+    const SideFile file = read_side_file(weights, index_errors, largest_index);
     const json values = parse_json(file, index_errors);
     const auto map = values.is_object() ? values.find("weight_map") : values.end();
     if (!values.is_object() || map == values.end() || !map->is_object() || map->empty()) {

@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t largest_config = std::uint64_t{4} << 20U;
 constexpr SideFileErrors config_errors{"E-MOD-170", "use a checkpoint of a model that docs/gpt2.md names"};
 constexpr SideFileErrors damage{config_errors.id, "take the files that came with the model"};
 
@@ -27,7 +28,7 @@ ConfigReader::ConfigReader(json values, std::string where) : values_(std::move(v
 
 ConfigReader::ConfigReader(const std::filesystem::path& file)
     : ConfigReader([&] {
-          const SideFile text = read_side_file(file, damage);
+          const SideFile text = read_side_file(file, damage, largest_config);
           return ConfigReader(parse_json(text, damage), text.where);
       }()) {}
 

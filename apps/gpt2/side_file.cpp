@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -13,7 +12,6 @@
 namespace sluice::gpt2 {
 namespace {
 
-constexpr std::uint64_t largest_file = std::uint64_t{64} << 20U;
 constexpr int deepest_json = 16;
 
 [[noreturn]] void refuse_from(std::size_t byte, const SideFile& file, const SideFileErrors& errors) {
@@ -48,11 +46,10 @@ void refuse_side_file(const SideFileErrors& errors, const std::string& where, st
         {.id = std::string(errors.id), .where = where, .what = std::move(what), .hint = std::string(errors.hint)});
 }
 
-SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors) {
+SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors, std::uint64_t most) {
     const WeightsFile file(path);
-    if (file.size() > largest_file) {
-        refuse_side_file(errors, file.where(),
-                         fmt::format("got {} bytes, expected at most {}", file.size(), largest_file));
+    if (file.size() > most) {
+        refuse_side_file(errors, file.where(), fmt::format("got {} bytes, expected at most {}", file.size(), most));
     }
     if (file.size() == 0) {
         refuse_side_file(errors, file.where(), "is empty");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,8 +23,9 @@ struct SideFileErrors {
 /// Throws Error (bad_data).
 [[noreturn]] void refuse_side_file(const SideFileErrors& errors, const std::string& where, std::string what);
 
-/// 1 byte to 64 MiB. Throws Error: no_input, bad_data.
-[[nodiscard]] SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors);
+/// Of 1 to `most` bytes: parsed, JSON takes up to 40 times its size. Throws Error: no_input, bad_data.
+[[nodiscard]] SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors,
+                                      std::uint64_t most);
 
 /// Nested at most 16 deep. Throws Error: bad_data.
 [[nodiscard]] nlohmann::json parse_json(const SideFile& file, const SideFileErrors& errors);

@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* tokenizer_hint = "take the files that came with the model";
+constexpr std::uint64_t largest_file = std::uint64_t{64} << 20U;
 constexpr SideFileErrors token_errors{"E-TOK-055", tokenizer_hint};
 
 [[noreturn]] void refuse_tokens(const char* id, const std::string& where, std::string what) {
@@ -193,8 +194,8 @@ void add_lines(const std::string& text, const std::string& where, Vocabulary& to
 }  // namespace
 
 Tokenizer Tokenizer::from_vocabulary(const std::filesystem::path& vocab, const std::filesystem::path& merges) {
-    const SideFile vocab_file = read_side_file(vocab, token_errors);
-    const SideFile merges_file = read_side_file(merges, token_errors);
+    const SideFile vocab_file = read_side_file(vocab, token_errors, largest_file);
+    const SideFile merges_file = read_side_file(merges, token_errors, largest_file);
     Vocabulary vocabulary(vocab_file.where);
     vocabulary.add_tokens(parse_json(vocab_file, token_errors), 0);
     add_lines(merges_file.text, merges_file.where, vocabulary);
@@ -202,7 +203,7 @@ Tokenizer Tokenizer::from_vocabulary(const std::filesystem::path& vocab, const s
 }
 
 Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
-    const SideFile file = read_side_file(path, token_errors);
+    const SideFile file = read_side_file(path, token_errors, largest_file);
     const json all = parse_json(file, token_errors);
     TokenizerKind kind = tokenizer_kind_of(all, file.where);
     const json& model = member(all, "model");

@@ -248,6 +248,17 @@ TEST(SideFile, IsNestedSixteenDeepAtMost) {
     EXPECT_THROW(static_cast<void>(parse(nested(16, R"("\"", {})"))), Error);
 }
 
+TEST_F(Checkpoint, HasAConfigOfFourMebibytesAtMost) {
+    std::string json = test::config_json(config_).dump();
+    json.resize(std::size_t{4} << 20U, ' ');
+    test::write_file(file("config.json"), json);
+    EXPECT_EQ(read_config(file("config.json")), config_);
+
+    test::write_file(file("config.json"), json + ' ');
+    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+              "E-MOD-170 got 4194305 bytes, expected at most 4194304");
+}
+
 /// A parser that looks at all that came before, whenever an object ends, takes hours.
 TEST(SideFile, MayHoldAMillionObjects) {
     constexpr std::size_t count = 1'000'000;
