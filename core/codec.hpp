@@ -71,11 +71,14 @@ public:
     /// result (input.count).
     virtual void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const = 0;
 
-    /// Dimensions, row-major, of one item in the app's dense fp32 format (`.bin`, `.npy` fp32); empty if it has none.
-    [[nodiscard]] virtual std::vector<std::uint64_t> dense_shape() const = 0;
+    // Besides texts an app may read arrays of three forms: dense, integers, packed. By default it reads none.
 
-    /// Packs one dense item. Returns a description of what is wrong ("column 17: …"), or an empty string.
-    [[nodiscard]] virtual std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const = 0;
+    /// Dimensions, row-major, of one item in the app's dense fp32 format (`.bin`, `.npy` fp32); empty if it has none.
+    [[nodiscard]] virtual std::vector<std::uint64_t> dense_shape() const { return {}; }
+
+    /// Packs one dense item. Returns a description of what is wrong ("column 17: …"), or an empty string. Only called
+    /// if dense_shape() is not empty.
+    [[nodiscard]] virtual std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const;
 
     /// Integers per item in a headerless file (`.bin`, int32); in `.npy` a row has any number of them, of any integer
     /// type. 0 if the app does not read integers. An app that does has no dense format.
@@ -86,12 +89,15 @@ public:
     [[nodiscard]] virtual std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                                     std::span<std::byte> to) const;
 
-    /// Whether the app has a packed form (`.u8`, `.npy` uint8). An app that reads integers has none.
-    [[nodiscard]] virtual bool has_packed_form() const noexcept { return row_integers() == 0; }
+    /// Whether files may hold items as they are on the wire, their packed form (`.u8`, `.npy` uint8). An app that reads
+    /// integers has none.
+    [[nodiscard]] virtual bool has_packed_form() const noexcept { return false; }
 
     /// Checks an item read in packed form. Returns a description of what is wrong ("byte 17: …"), or an empty string.
-    /// Only called if has_packed_form().
-    [[nodiscard]] virtual std::string check_packed(std::span<const std::byte> item) const = 0;
+    /// By default any bytes are an item. Only called if has_packed_form().
+    [[nodiscard]] virtual std::string check_packed([[maybe_unused]] std::span<const std::byte> item) const {
+        return {};
+    }
 
     /// Columns of the output.
     [[nodiscard]] virtual std::vector<OutputField> output_fields() const = 0;

@@ -25,6 +25,7 @@ public:
     void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override;
     [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
+    [[nodiscard]] bool has_packed_form() const noexcept override { return true; }
     [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
 

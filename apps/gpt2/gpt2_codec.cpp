@@ -160,14 +160,6 @@ void Gpt2Codec::pack(std::uint64_t item, const Prompt& prompt, std::span<std::by
     std::ranges::copy(end, to.subspan(sizeof start + beginning.size()).begin());
 }
 
-std::string Gpt2Codec::pack_dense(std::span<const float>, std::span<std::byte>) const {
-    return "this app has no such input format";
-}
-
-std::string Gpt2Codec::check_packed(std::span<const std::byte>) const {
-    return "this app has no such input format";
-}
-
 std::vector<OutputField> Gpt2Codec::output_fields() const {
     std::vector<OutputField> fields;
     if (options_.gives_ids) {

@@ -24,12 +24,9 @@ public:
     [[nodiscard]] bool needs_text() const noexcept override { return false; }
     [[nodiscard]] std::string check_text(std::string_view text) const override;
     void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override;
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
     [[nodiscard]] std::uint32_t row_integers() const noexcept override { return options_.sampling.max_prompt; }
     [[nodiscard]] std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                             std::span<std::byte> to) const override;
-    [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
     void decode(std::span<const std::byte> result, Row& row) const override;
     [[nodiscard]] std::uint64_t nonfinite(std::span<const std::byte> results) const override;

@@ -69,10 +69,6 @@ std::string NamegenCodec::pack_dense(std::span<const float> dense, std::span<std
     return {};
 }
 
-std::string NamegenCodec::check_packed(std::span<const std::byte>) const {
-    return "this app has no such input format";
-}
-
 std::vector<OutputField> NamegenCodec::output_fields() const {
     return {{.name = "name", .type = FieldType::text, .most_bytes = options_.sampling.max_length},
             {.name = "length", .type = FieldType::int32, .in_txt = false},

@@ -20,8 +20,6 @@ public:
     void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override;
     [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
-    [[nodiscard]] bool has_packed_form() const noexcept override { return false; }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
     void decode(std::span<const std::byte> result, Row& row) const override;
     void write_missing(std::span<std::byte> result) const override;

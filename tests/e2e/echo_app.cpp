@@ -149,11 +149,7 @@ public:
         }
         std::memcpy(to.data(), &item, sizeof item);
     }
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override {
-        return "has no such form";
-    }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
+    [[nodiscard]] bool has_packed_form() const noexcept override { return true; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override {
         std::vector<OutputField> fields{{.name = "label", .type = FieldType::int32, .count = 1}};
         if (scores_) {

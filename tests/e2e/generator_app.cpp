@@ -46,11 +46,6 @@ public:
         }
         std::memcpy(to.data(), &made, sizeof made);
     }
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override {
-        return "has no such form";
-    }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override {
         return {{.name = "text", .type = FieldType::text}};
     }

@@ -25,11 +25,6 @@ public:
         return {1, values * 4};
     }
     void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override {
-        return "has no such form";
-    }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return fields_; }
 
 private:

@@ -33,9 +33,6 @@ class ScoresCodec final : public ItemCodec {
 public:
     [[nodiscard]] IoShape shape() const noexcept override { return {1, item_bytes}; }
     void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override { return {}; }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override {
         return {{.name = "score", .type = FieldType::float32, .count = values}};
     }

@@ -33,9 +33,6 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return {1, result_bytes_}; }
     void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override { return {}; }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return fields_; }
     void decode(std::span<const std::byte> result, Row& row) const override {
         if (fields_.front().type == FieldType::text) {

@@ -24,9 +24,6 @@ public:
         std::transform(kept.begin(), kept.end(), values.begin(), [](char c) { return static_cast<float>(c & 15); });
         std::memcpy(to.data(), values.data(), to.size());
     }
-    std::vector<std::uint64_t> dense_shape() const override { return {}; }  // no .bin
-    std::string pack_dense(std::span<const float>, std::span<std::byte>) const override { return "has no such form"; }
-    std::string check_packed(std::span<const std::byte>) const override { return {}; }  // any bytes are an item
     std::vector<OutputField> output_fields() const override {
         return {{.name = "label", .type = FieldType::int32, .count = 1}};
     }

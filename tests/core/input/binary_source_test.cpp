@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tests/core/input/io_fixture.hpp"
+#include "tests/support/output_codecs.hpp"
 
 namespace sluice::test {
 namespace {
@@ -118,6 +119,14 @@ TEST_F(BinarySource, RefusesFp32InputForAnAppWithoutIt) {
 
     EXPECT_EQ(failure_of(input(std::string(24, '\0'), InputFormat::onehot_f32), codec_),
               "65 E-INP-032 items.bin: this app has no fp32 input format");
+}
+
+TEST_F(BinarySource, RefusesArraysForAnAppThatReadsTextsAlone) {
+    const FieldsCodec texts({{.name = "label"}});
+    const auto refusal = [&](InputFormat format) { return failure_of(input(std::string(24, '\0'), format), texts); };
+
+    EXPECT_EQ(refusal(InputFormat::u8), "65 E-INP-032 items.bin: this app has no uint8 input format");
+    EXPECT_EQ(refusal(InputFormat::onehot_f32), "65 E-INP-032 items.bin: this app has no fp32 input format");
 }
 
 TEST_F(BinarySource, RecognisesPackedFilesAndPointers) {

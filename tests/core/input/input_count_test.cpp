@@ -23,9 +23,6 @@ public:
         both.resize(to.size());
         std::memcpy(to.data(), both.data(), to.size());
     }
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override { return "no"; }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return {}; }
 
 private:

@@ -14,8 +14,6 @@ class RowCodec final : public ItemCodec {
 public:
     [[nodiscard]] IoShape shape() const noexcept override { return {64, 4}; }
     void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override { return "none"; }
     [[nodiscard]] std::uint32_t row_integers() const noexcept override { return 3; }
     [[nodiscard]] std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                             std::span<std::byte> to) const override {
@@ -24,7 +22,6 @@ public:
         std::memcpy(to.data(), text.data(), text.size());
         return row.front() == 66 ? "column 0 is 66" : "";
     }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return "none"; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return {{"label", FieldType::int32, 1}}; }
 };
 

@@ -51,6 +51,8 @@ public:
         return {};
     }
 
+    [[nodiscard]] bool has_packed_form() const noexcept override { return true; }
+
     [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override {
         const auto bad = std::find_if(item.begin(), item.end(), [](std::byte b) { return b >= std::byte{70}; });
         return bad == item.end() ? std::string() : "byte " + std::to_string(bad - item.begin()) + ": out of range";

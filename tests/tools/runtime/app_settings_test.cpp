@@ -37,9 +37,6 @@ class OneByteCodec final : public ItemCodec {
 public:
     [[nodiscard]] IoShape shape() const noexcept override { return {1, 4}; }
     void encode(std::uint64_t, std::string_view, std::span<std::byte> to) const override { to[0] = {}; }
-    [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return {}; }
-    [[nodiscard]] std::string pack_dense(std::span<const float>, std::span<std::byte>) const override { return "no"; }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte>) const override { return {}; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return {{.name = "label"}}; }
 };
 
