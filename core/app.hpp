@@ -80,13 +80,16 @@ struct AppFile {
     std::string hint{};  ///< What to do if it cannot be opened; empty: check the name.
 };
 
-/// An app with a job's settings. Every rank opens one.
+/// An app with a job's settings. Every rank opens one, but only rank 0 calls make_codec(), read_weights() and
+/// random_weights(), and only these may open files, which other ranks may not have: what models need of a file goes
+/// with the weights, which every rank gets.
 class OpenApp : public Interface {
 public:
-    /// Bytes of an item and of its result on the wire; equals the codec's shape. Called on every rank: opens no file.
+    /// Bytes of an item and of its result on the wire; equals the codec's shape.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
-    /// Whether the app has models for `kind`, host or cuda.
+    /// Whether the app has models for `kind`, host or cuda. One that calls as_host() (core/device/host_stream.hpp) has
+    /// none for cuda.
     [[nodiscard]] virtual bool runs_on([[maybe_unused]] DeviceKind kind) const noexcept { return true; }
 
     /// Throws Error (configuration) if no model supports the settings in `precision` on such devices.
@@ -113,13 +116,13 @@ public:
     /// Files that the app reads in addition to those named by its keys. Opens none of them.
     [[nodiscard]] virtual std::vector<AppFile> files() const { return {}; }
 
-    /// Called on rank 0 only; may read files. Throws Error.
+    /// Throws Error.
     [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec() const = 0;
 
     /// Reads and validates a weights file. Throws Error (bad_data, no_input).
     [[nodiscard]] virtual WeightBlob read_weights(const std::string& path) const = 0;
 
-    /// Random weights generated from `seed`, equal on every machine.
+    /// Random weights generated from `seed`, equal on every machine; {} of an app without weights.
     [[nodiscard]] virtual WeightBlob random_weights(std::uint64_t seed) const = 0;
 
     /// Prepares `weights`, made by read_weights() or random_weights() on this or another rank, for devices of `kind`.
@@ -137,8 +140,8 @@ public:
     /// Keys that only this app's jobs may set, in addition to those of every job. Static storage.
     [[nodiscard]] virtual std::span<const KeySpec> keys() const noexcept { return {}; }
 
-    /// `settings` holds the app's keys, each within its limits. Throws Error (configuration) if they contradict each
-    /// other.
+    /// `settings` holds the app's keys, each within its limits. Called on every rank: opens no file. Throws Error
+    /// (configuration) if they contradict each other.
     [[nodiscard]] virtual std::unique_ptr<OpenApp> open(const AppSettings& settings) const = 0;
 };
 

@@ -206,7 +206,7 @@ public:
         return std::make_unique<EchoCodec>(options_.scores);
     }
     [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
-    [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
+    [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return {}; }
     [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, Precision, DeviceKind) const override {
         return std::make_unique<LoadedEcho>(options_);
     }
