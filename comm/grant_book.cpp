@@ -50,6 +50,16 @@ std::vector<GrantBook::Grant> GrantBook::open() const {
     return grants;
 }
 
+std::vector<std::uint64_t> GrantBook::held_by(int rank) const {
+    std::vector<std::uint64_t> chunks;
+    for (const Grant& grant : open()) {
+        if (grant.rank == rank) {
+            chunks.push_back(grant.chunk);
+        }
+    }
+    return chunks;
+}
+
 std::vector<GrantBook::Rank> GrantBook::ranks() const {
     std::vector<Rank> ranks;
     for (const Counts& counts : ranks_) {

@@ -55,6 +55,7 @@ public:
 
     /// Oldest chunk first.
     [[nodiscard]] std::vector<Grant> open() const;
+    [[nodiscard]] std::vector<std::uint64_t> held_by(int rank) const;
     [[nodiscard]] std::vector<Rank> ranks() const;
 
     /// Longest time from grant to results, without that in which the process was suspended; 0 before the first.

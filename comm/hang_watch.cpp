@@ -149,15 +149,7 @@ std::vector<std::uint64_t> HangWatch::chunks_of(const RankEntry& entry) {
 
 std::vector<std::uint64_t> HangWatch::chunks_of(int rank) {
     const std::lock_guard lock(mutex_);
-    std::vector<std::uint64_t> chunks;
-    if (options_.book != nullptr) {
-        options_.book->for_each_open([&](std::uint64_t chunk, int holder) {
-            if (holder == rank) {
-                chunks.push_back(chunk);
-            }
-        });
-    }
-    return chunks;
+    return options_.book == nullptr ? std::vector<std::uint64_t>() : options_.book->held_by(rank);
 }
 
 void HangWatch::note(nanoseconds elapsed) {
@@ -347,12 +339,7 @@ std::string HangWatch::describe_place(std::size_t place) const {
 
 std::string HangWatch::describe_books(int rank) const {
     const auto index = static_cast<std::size_t>(rank);
-    std::vector<std::uint64_t> held;
-    for (const GrantBook::Grant& grant : options_.book->open()) {
-        if (grant.rank == rank) {
-            held.push_back(grant.chunk);
-        }
-    }
+    const std::vector<std::uint64_t> held = options_.book->held_by(rank);
     const GrantBook::Rank returned = options_.book->ranks()[index];
     return fmt::format(
         "{}, as rank 0 knows it: {} chunks returned, holds {}{}\n", name_of(rank), returned.chunks,

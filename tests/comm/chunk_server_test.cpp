@@ -228,22 +228,6 @@ TEST(ChunkServer, FillsTheGapsWhenAFixedSplitDrains) {
     EXPECT_TRUE(server.grant().chunk.end_of_input());
 }
 
-TEST(GrantBook, MeasuresEachChunkFromItsOwnGrant) {
-    using std::chrono::seconds;
-    const Instant begin = Clock::now();
-    GrantBook book(2, 1, begin);
-    book.granted({.id = 0, .first = 0, .count = 4}, 0, begin);
-    book.granted({.id = 1, .first = 4, .count = 4}, 0, begin + seconds(1));
-    for (int second = 1; second < 9; ++second) {
-        book.tick(begin + seconds(second));
-    }
-
-    book.returned({.id = 0, .first = 0, .count = 4}, 0, begin + seconds(2));
-    book.returned({.id = 1, .first = 4, .count = 4}, 0, begin + seconds(9));
-
-    EXPECT_EQ(book.slowest_chunk(), seconds(8));
-}
-
 TEST(ChunkServer, RefusesResultsThatWereNotGrantedToTheRank) {
     Server server;
     server.chunks.request(rank_0_device_0);

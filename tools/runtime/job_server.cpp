@@ -196,8 +196,7 @@ void JobServer::finish(const Served& served) {
         .code = ending.code,
         .text = given_up ? given_up_by_others(context_, *given_up) : stopped_early(served, context_.board.committed())};
     if (ending.notes_loss) {
-        std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
-        std::ranges::sort(chunks);
+        const std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
         end.text = lost_while_draining(served, hosts_.at(static_cast<std::size_t>(served.lost_rank)), chunks);
         context_.shutdown_hook.note_lost_rank(served.lost_rank, end.text.where + " " + end.text.what, chunks);
     }
