@@ -79,7 +79,7 @@ public:
     /// All arguments outlive it.
     HangWatch(RankBoard& board, const Activities& activities, std::string host);
 
-    /// Starts detection; callable from any thread.
+    /// Starts detection, or goes on with these options; callable from any thread.
     void begin(HangWatchOptions options);
     void end();
 

@@ -95,17 +95,15 @@ public:
     /// The entry of rank 0 if it is on this node and its process is alive.
     [[nodiscard]] const RankEntry* living_root() const noexcept;
 
-    /// True for exactly one caller on the node, which prints the message.
-    [[nodiscard]] bool claim_message() noexcept { return shared_->announced.exchange(1) == 0; }
-
     /// The entry of rank 0 if it was on this node, has ended the job, and its process is gone.
     [[nodiscard]] const RankEntry* ended_root() const noexcept;
 
-    /// The same for the warning.
-    [[nodiscard]] bool claim_warning() noexcept { return shared_->warned.exchange(1) == 0; }
-
     /// A rank of this node whose process is gone without having ended; nullptr if none.
     [[nodiscard]] const RankEntry* find_dead() const noexcept;
+
+    /// True for exactly one caller on the node, which prints the message, or the warning.
+    [[nodiscard]] bool claim_message() noexcept { return shared_->announced.exchange(1) == 0; }
+    [[nodiscard]] bool claim_warning() noexcept { return shared_->warned.exchange(1) == 0; }
 
     /// How much of the output is durable, set by rank 0. Chunks of the whole job; `all` 0: unknown here, as on nodes
     /// other than rank 0's.

@@ -24,13 +24,14 @@ struct EndNotes {
     std::function<void(ExitCode code, const ErrorText& text)> end{};
 };
 
-/// Rank 0's last actions when the job has to end at once: commit results and report progress.
+/// What a process still does when the job ends, set once there is something to do: every rank notes the end for the
+/// next attempt, and rank 0 commits results and reports progress when the job has to end at once.
 class ShutdownHook {
 public:
     /// Called with the job's exit code and the reason, in its own thread, while the rest of the process may hang.
     using Action = std::function<void(ExitCode code, const ErrorText& reason)>;
 
-    /// Valid until clear(), which waits for a running action, so the action's data must live until then.
+    /// Rank 0's. Valid until clear(), which waits for a running action, so the action's data must live until then.
     void set(Action action);
     void clear();
 
