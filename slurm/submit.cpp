@@ -21,7 +21,6 @@
 namespace sluice {
 namespace {
 
-constexpr unsigned private_mode = 0700;
 // A busy controller is slow, and a killed sbatch may have succeeded.
 constexpr std::chrono::seconds submit_patience{120};
 
@@ -88,7 +87,7 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
 void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths,
                      const std::vector<std::string>& more) {
     const mode_t users = ::umask(0077);  // plan and script are private; the job's output follows the user's umask
-    make_folder(paths.logs(), private_mode);
+    make_folder(paths.logs());
     remove_file(paths.drain_request());
     remove_file(paths.retry_request());
     if (deaths == EarlierDeaths::forget) {

@@ -18,7 +18,6 @@
 namespace sluice {
 namespace {
 
-constexpr mode_t private_mode = 0700;
 constexpr int most_attempts = 100;  // each lost to another process that began an attempt at the same moment
 
 void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::chrono::seconds alive_within,
@@ -41,7 +40,7 @@ void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::c
 class PreparedFolder {
 public:
     PreparedFolder(const RunPaths& paths, const Owner& me) : path_(paths.attempts() / (".new-" + me.id)) {
-        make_folder(path_, private_mode);
+        make_folder(path_);
         File::create(heartbeat_file(path_)).close();
         File owner = File::create(owner_file(path_));
         owner.write_at(0, encode(me));
@@ -74,7 +73,7 @@ bool is_mine(const std::filesystem::path& attempt, const Owner& me) {
 constexpr std::uint32_t shared_attempt = 1;
 void make_shared_folder(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within) {
     const std::filesystem::path folder = paths.attempt(shared_attempt);
-    if (!make_folder(folder, private_mode)) {
+    if (!make_folder(folder)) {
         refuse_in_use(folder, me, alive_within, paths);
     }
     write_text_durably(heartbeat_file(folder), "");
@@ -88,7 +87,7 @@ AttemptFolder::AttemptFolder(RunPaths paths, std::uint32_t number, Owner owner)
     : paths_(std::move(paths)), number_(number), folder_(paths_.attempt(number)), owner_(std::move(owner)) {}
 
 AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within) {
-    make_folder(paths.attempts(), private_mode);
+    make_folder(paths.attempts());
     sync_folder(paths.run_folder());
     if (is_broken("shared-folder")) {
         make_shared_folder(paths, me, alive_within);
@@ -102,7 +101,7 @@ AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std
             refuse_in_use(paths.attempt(newest), me, alive_within, paths);
         }
         if (!prepared) {
-            make_folder(paths.attempts(), private_mode);  // an attempt that gives up may have removed it
+            make_folder(paths.attempts());  // an attempt that gives up may have removed it
             prepared.emplace(paths, me);
         }
         const int error = rename_to(prepared->path(), paths.attempt(newest + 1));

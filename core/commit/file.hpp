@@ -85,8 +85,11 @@ private:
     Descriptor file_;
 };
 
+/// The mode of folders that are this user's alone.
+inline constexpr unsigned private_folder = 0700;
+
 /// Creates a folder with `mode` less the umask. Returns false if it exists.
-bool make_folder(const std::filesystem::path& path, unsigned mode);
+bool make_folder(const std::filesystem::path& path, unsigned mode = private_folder);
 
 /// Makes creations, links, renames and removals in the folder durable.
 void sync_folder(const std::filesystem::path& path);

@@ -17,7 +17,6 @@
 namespace sluice {
 namespace {
 
-constexpr mode_t run_mode = 0700;
 constexpr mode_t shared_mode = 0777;
 
 [[noreturn]] void refuse_foreign(const std::filesystem::path& path, const std::string& what) {
@@ -55,7 +54,7 @@ void keep_others_out(const std::filesystem::path& folder) {
     const auto status = status_of(folder);
     if (status && (status->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
         const FilePlace place = FilePlace::entry(folder);
-        [[maybe_unused]] const int result = ::fchmodat(place.base(), place.name(), run_mode, 0);
+        [[maybe_unused]] const int result = ::fchmodat(place.base(), place.name(), private_folder, 0);
     }
 }
 
@@ -88,7 +87,7 @@ RunFolders make_run_folder(const RunPaths& paths) {
         make_folder(paths.output, shared_mode);
         sync_folder(paths.output.parent_path());
     }
-    if (make_folder(paths.run_folder(), run_mode)) {
+    if (make_folder(paths.run_folder())) {
         keep_others_out(paths.run_folder());
     }
     sync_folder(paths.run_folder().parent_path());

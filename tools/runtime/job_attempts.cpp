@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,11 +10,11 @@
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
+#include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr unsigned private_mode = 0700;
 constexpr std::size_t most_report_bytes = std::size_t{256} << 20;
 
 std::filesystem::path reports_of(const RunPaths& paths) {
@@ -30,10 +29,9 @@ std::filesystem::path report_file(const RunPaths& paths, std::uint32_t attempt) 
 std::vector<std::uint32_t> kept_reports(const RunPaths& paths) {
     std::vector<std::uint32_t> kept;
     for (const std::string& name : names_in_folder(reports_of(paths))) {
-        std::uint32_t number = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-        if (error == std::errc() && std::string_view(end, name.data() + name.size()) == ".json") {
-            kept.push_back(number);
+        const std::string_view stem = std::string_view(name).substr(0, name.find('.'));
+        if (const auto number = parse_number<std::uint32_t>(stem); number && name.substr(stem.size()) == ".json") {
+            kept.push_back(*number);
         }
     }
     std::ranges::sort(kept);
@@ -97,7 +95,7 @@ std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_
 
 std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t attempt, std::string_view text) {
     std::filesystem::path file = report_file(paths, attempt);
-    make_folder(reports_of(paths), private_mode);
+    make_folder(reports_of(paths));
     write_text_durably(file, text);
     const std::vector<std::uint32_t> kept = kept_reports(paths);
     for (std::size_t i = 0; i + most_kept_reports < kept.size(); ++i) {

@@ -99,7 +99,7 @@ TEST_F(FileTest, FailsWithEveryCallThatFails) {
     EXPECT_EQ(failing("fsync=errno:EDQUOT", [&] { file.sync(); }), "74 E-IO-002");
     EXPECT_EQ(failing("fsync=errno:EIO", [&] { sync_folder(folder_.path()); }), "74 E-IO-003");
     EXPECT_EQ(failing("close=errno:EIO", [&] { file.close(); }), "74 E-IO-003");
-    EXPECT_EQ(failing("mkdir=errno:ENOSPC", [&] { make_folder(folder_.path() / "x", 0700); }), "74 E-IO-002");
+    EXPECT_EQ(failing("mkdir=errno:ENOSPC", [&] { make_folder(folder_.path() / "x"); }), "74 E-IO-002");
     EXPECT_EQ(failing("unlink=errno:EIO", [&] { remove_file(path()); }), "74 E-IO-003");
     EXPECT_EQ(failing("rename=errno:ENOSPC", [&] { static_cast<void>(rename_to(path(), folder_.path() / "y")); }),
               "74 E-IO-002");

@@ -48,7 +48,7 @@ TEST_F(HeldFolderTest, KeepsEveryCallInTheFolderThatWasOpened) {
 
     File::create(folder_ / "created").close();
     write_text_durably(folder_ / "text", "mine");
-    static_cast<void>(make_folder(folder_ / "made", 0700));
+    static_cast<void>(make_folder(folder_ / "made"));
     EXPECT_EQ(rename_to(folder_ / "created", folder_ / "inner/renamed"), 0);
     EXPECT_EQ(link_to(folder_ / "text", folder_ / "linked"), 0);
     EXPECT_EQ(rename_to_free_name(folder_ / "linked", folder_ / "free"), 0);
