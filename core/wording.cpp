@@ -43,6 +43,11 @@ std::string count_of(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string first_of(std::span<const std::uint64_t> numbers, std::size_t most) {
+    return fmt::format("{}{}", fmt::join(numbers.first(std::min(numbers.size(), most)), ", "),
+                       numbers.size() > most ? ", …" : "");
+}
+
 double ItemCount::percent() const noexcept {
     return total == 0 ? 100.0 : 100.0 * static_cast<double>(done) / static_cast<double>(total);
 }

@@ -15,6 +15,9 @@ namespace sluice {
 /// "1 core", "2 cores".
 [[nodiscard]] std::string count_of(std::size_t count, std::string_view noun);
 
+/// "3, 17, 20", or "3, 17, …" if they are more than `most`.
+[[nodiscard]] std::string first_of(std::span<const std::uint64_t> numbers, std::size_t most = 10);
+
 /// A run's items.
 struct ItemCount {
     std::uint64_t done = 0;  ///< Including `before`.

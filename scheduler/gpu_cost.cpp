@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/json_types.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {
@@ -89,8 +90,8 @@ std::string text_of(const GpuLimited& limited, std::span<const RankReport> ranks
                                   : limit.name == "application_clocks" ? "nvidia-smi --reset-applications-clocks"
                                   : limit.name == "sync_boost"         ? "set by the node's administrator"
                                                                        : "a matter of the node's cooling or power";
-    return fmt::format("{} of {} GPU{} {} {}: {} of rank {} in {:.0f} % of its samples; {}", limited.gpus, all,
-                       all == 1 ? "" : "s", limited.gpus == 1 ? "was" : "were", limit.meaning, escaped(limited.gpu),
+    return fmt::format("{} of {} {} {}: {} of rank {} in {:.0f} % of its samples; {}", limited.gpus,
+                       count_of(all, "GPU"), limited.gpus == 1 ? "was" : "were", limit.meaning, escaped(limited.gpu),
                        limited.rank, 100 * limited.share, then);
 }
 
@@ -137,7 +138,7 @@ std::string text_of(const std::optional<GpuCost>& cost) {
     if (!cost) {
         return {};
     }
-    std::string text = fmt::format("{} GPU{}", cost->gpus, cost->gpus == 1 ? "" : "s");
+    std::string text = count_of(cost->gpus, "GPU");
     if (cost->clock_mhz) {
         text += fmt::format(", {:.0f} MHz ({:.0f} to {:.0f})", cost->clock_mhz->mean, cost->clock_mhz->least,
                             cost->clock_mhz->most);

@@ -24,8 +24,7 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using Moment = RelativeMilestones::Moment;
 
-constexpr double least_share = 1;       // per cent of the wall; smaller rows are not named
-constexpr std::size_t most_named = 10;  // failed items listed by number
+constexpr double least_share = 1;  // per cent of the wall; smaller rows are not named
 
 std::string short_text(nanoseconds time) {
     return time_text(Seconds(time).count());
@@ -234,10 +233,8 @@ std::string header(const RunReport& report, const Verdict& verdict, bool timed) 
               : count + '\n';
     out += job_text(report.attempts);
     if (!report.failed_items.empty()) {
-        out += fmt::format(
-            "{} left out: {}{}\n", count_of(report.failed_items.size(), "item"),
-            fmt::join(std::span(report.failed_items).first(std::min(most_named, report.failed_items.size())), ", "),
-            report.failed_items.size() > most_named ? ", …" : "");
+        out += fmt::format("{} left out: {}\n", count_of(report.failed_items.size(), "item"),
+                           first_of(report.failed_items));
     }
     if (!report.ended_by.empty()) {
         out += fmt::format("ended by {}\n", report.ended_by);

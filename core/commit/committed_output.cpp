@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/input/checked.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {
@@ -63,12 +64,10 @@ RunFolders make_folders(const CommittedOutputOptions& options, const RowEncoder&
 }
 
 [[noreturn]] void refuse_nonfinite(const Chunk& chunk, std::uint64_t values, std::span<const std::uint64_t> items) {
-    const auto named = items.first(std::min(items.size(), most_named));
     throw Error(ExitCode::numeric,
                 {.id = "E-NUM-081",
                  .where = fmt::format("chunk {}", chunk.id),
-                 .what = fmt::format("{} not finite in items {}{}", values, fmt::join(named, ", "),
-                                     named.size() < items.size() ? ", …" : ""),
+                 .what = fmt::format("{} not finite in items {}", values, first_of(items, most_named)),
                  .hint = "check those items and run.precision; output.nonfinite = \"flag\" writes them anyway"});
 }
 

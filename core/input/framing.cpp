@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {
@@ -137,10 +138,10 @@ Frame CsvFraming::finish(std::size_t length, std::size_t consumed) {
         expected_ = found_;
     }
     if (found_ != expected_) {
-        throw RecordProblem{"E-INP-032",
-                            fmt::format("got {} column{}, expected {} as in the first record", found_,
-                                        found_ == 1 ? "" : "s", expected_),
-                            "put fields that hold commas into quotes, and leave no blank lines"};
+        throw RecordProblem{
+            "E-INP-032",
+            fmt::format("got {}, expected {} as in the first record", count_of(found_, "column"), expected_),
+            "put fields that hold commas into quotes, and leave no blank lines"};
     }
     const Frame frame{length, consumed, lines_};
     state_ = State::field_start;

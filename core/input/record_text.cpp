@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/input/record.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {
@@ -42,10 +43,10 @@ CsvField take_field(std::string_view& rest, bool& more) {
 
 std::size_t find_column(std::uint32_t number, std::size_t columns) {
     if (number == 0 || number > columns) {
-        throw RecordProblem{unlike_columns,
-                            fmt::format("there is no column {} (got {} column{}, counted from 1)", number, columns,
-                                        columns == 1 ? "" : "s"),
-                            "check [input].columns"};
+        throw RecordProblem{
+            unlike_columns,
+            fmt::format("there is no column {} (got {}, counted from 1)", number, count_of(columns, "column")),
+            "check [input].columns"};
     }
     return number - 1;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -28,6 +29,15 @@ TEST(TimeText, HasThreeSignificantDigitsAndAUnit) {
     EXPECT_EQ(time_text(0.000512), "512 µs");
     EXPECT_EQ(time_text(0), "0.00 µs");
     EXPECT_EQ(time_text(-0.002), "-2.00 ms");
+}
+
+TEST(FirstOf, NamesAsManyAsItMay) {
+    const std::vector<std::uint64_t> items{3, 17, 20, 4000};
+
+    EXPECT_EQ(first_of({}), "");
+    EXPECT_EQ(first_of(items), "3, 17, 20, 4000");
+    EXPECT_EQ(first_of(items, 4), "3, 17, 20, 4000");
+    EXPECT_EQ(first_of(items, 3), "3, 17, 20, …");
 }
 
 TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {

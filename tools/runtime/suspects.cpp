@@ -11,17 +11,14 @@
 
 #include "core/model_runner.hpp"
 #include "core/standard_error.hpp"
+#include "core/wording.hpp"
 #include "tools/runtime/driver_team.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_named = 10;
-
 std::string numbers(const std::vector<std::uint64_t>& items) {
-    const auto named = std::span(items).first(std::min(items.size(), most_named));
-    return fmt::format("item{} {}{}", items.size() == 1 ? "" : "s", fmt::join(named, ", "),
-                       named.size() < items.size() ? ", …" : "");
+    return fmt::format("item{} {}", items.size() == 1 ? "" : "s", first_of(items));
 }
 
 /// A separate device, with a model.
