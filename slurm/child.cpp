@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
-#include <system_error>
 
 #include "core/error.hpp"
 
@@ -30,7 +29,7 @@ struct Pipe {
         if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
             throw Error(ExitCode::unavailable, {.id = "E-SLM-074",
                                                 .where = "pipe2",
-                                                .what = std::generic_category().message(errno),
+                                                .what = system_text(errno),
                                                 .hint = "raise the limit of open files"});
         }
     }
@@ -106,11 +105,10 @@ pid_t spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& 
     const int error =
         ::posix_spawnp(&pid, arguments[0], &files.actions, &signals.attributes, arguments.data(), environment.data());
     if (error != 0) {
-        throw Error(ExitCode::unavailable,
-                    {.id = "E-SLM-074",
-                     .where = escaped(words[0]),
-                     .what = fmt::format("cannot start it: {}", std::generic_category().message(error)),
-                     .hint = "is Slurm installed here, and in PATH?"});
+        throw Error(ExitCode::unavailable, {.id = "E-SLM-074",
+                                            .where = escaped(words[0]),
+                                            .what = fmt::format("cannot start it: {}", system_text(error)),
+                                            .hint = "is Slurm installed here, and in PATH?"});
     }
     return pid;
 }

@@ -38,10 +38,6 @@ constexpr std::array file_systems{
     FileSystem{beegfs_magic, "beegfs", false},
 };
 
-std::string text_of(int error) {
-    return std::generic_category().message(error);
-}
-
 std::filesystem::path folder_of(const std::filesystem::path& output) {
     const std::filesystem::path path = output.has_filename() ? output : output.parent_path();  // a folder of parts
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
@@ -57,7 +53,7 @@ OutputFacts look_at_output(const std::filesystem::path& path) {
     OutputFacts facts{.folder = escaped(folder.native())};
     struct statfs status {};
     if (::statfs(folder.c_str(), &status) != 0 || ::access((folder / "").c_str(), W_OK | X_OK) != 0) {
-        facts.why_not = fmt::format("nothing can be written there: {}", text_of(errno));
+        facts.why_not = fmt::format("nothing can be written there: {}", system_text(errno));
         return facts;
     }
     const auto magic = static_cast<std::uint32_t>(status.f_type);
@@ -80,7 +76,7 @@ OutputMarker::OutputMarker(const std::filesystem::path& output, OutputFacts& fac
     const int file = ::mkstemp(name.data());
     if (file < 0) {
         if (facts.free_files != 0) {
-            facts.why_not = fmt::format("no file can be made there: {}", text_of(errno));
+            facts.why_not = fmt::format("no file can be made there: {}", system_text(errno));
         }
         return;
     }

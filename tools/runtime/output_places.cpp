@@ -34,8 +34,7 @@ void check_folder_of(const std::filesystem::path& path, std::string_view key) {
         throw Error(ExitCode::cannot_create,
                     {.id = "E-OUT-021",
                      .where = escaped(path.native()),
-                     .what = fmt::format("cannot write in {}: {}", quoted(folder.native()),
-                                         std::generic_category().message(code)),
+                     .what = fmt::format("cannot write in {}: {}", quoted(folder.native()), system_text(code)),
                      .hint = code == ENOENT ? "create the folder first" : fmt::format("choose another {}", key)});
     }
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "core/commit/file.hpp"
@@ -294,10 +293,9 @@ void RunMonitor::write() {
     status_.updated = unix_seconds();
     const int error = write_run_status(files_->status(), status_);
     if (error != 0 && !std::exchange(warned_, true)) {
-        say(ErrorText{
-            .id = "W-RUN-115",
-            .where = escaped(files_->status().native()),
-            .what = fmt::format("cannot write the run's status: {}", std::generic_category().message(error))});
+        say(ErrorText{.id = "W-RUN-115",
+                      .where = escaped(files_->status().native()),
+                      .what = fmt::format("cannot write the run's status: {}", system_text(error))});
     }
 }
 
