@@ -21,6 +21,7 @@
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
 #include "core/wording.hpp"
+#include "scheduler/text_table.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_file.hpp"
@@ -32,6 +33,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* device_setting = "run.device";
 constexpr const char* instructions_setting = "run.instructions";
+constexpr std::size_t most_of_end = 91;  // characters: several fit into a message
 
 std::string text_of(const std::vector<ColumnRef>& columns) {
     nlohmann::json all = nlohmann::json::array();
@@ -126,12 +128,6 @@ RunPaths paths_of(const JobConfig::Output& output) {
     return run_paths(output.path, extension_of(output.format));
 }
 
-/// Shortened so that several fit into a message.
-std::string shortened(const std::string& text) {
-    constexpr std::size_t most = 90;
-    return text.size() <= most ? text : text.substr(0, most) + "…";
-}
-
 }  // namespace
 
 RunChoices choices_of_run(const JobConfig::Output& output) {
@@ -189,7 +185,7 @@ std::vector<Attempt> look_at_attempts(const JobConfig::Output& to, const Committ
     std::erase_if(attempts, [](const Attempt& attempt) { return !attempt.died; });
     std::string ends;
     for (const Attempt& attempt : std::span(attempts).last(std::min(most_deaths, attempts.size()))) {
-        ends += fmt::format("; attempt {}: {}", attempt.number, shortened(attempt.end));
+        ends += fmt::format("; attempt {}: {}", attempt.number, shortened(attempt.end, most_of_end));
     }
     throw Error(ExitCode::no_progress,
                 {.id = "E-RUN-082",
