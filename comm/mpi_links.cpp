@@ -25,13 +25,13 @@ constexpr double long_enough = 0.01;  // seconds per round beyond which no large
 
 /// Seconds of the fastest of `rounds` round trips.
 double quickest(MpiSession& session, int to, std::span<std::byte> bytes, int rounds) {
-    double best = std::chrono::duration<double>(std::chrono::hours(1)).count();
+    double best = Seconds(std::chrono::hours(1)).count();
     for (int i = 0; i < rounds; ++i) {
         session.send(raw_bytes(static_cast<int>(bytes.size())), to, tag_size);
         const Instant begin = Clock::now();
         session.send(bytes, to, tag_bytes);
         session.receive(bytes, to, tag_bytes);
-        best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
+        best = std::min(best, Seconds(Clock::now() - begin).count());
     }
     return best;
 }

@@ -219,7 +219,7 @@ private:
 };
 
 double seconds(const Event& begun, const Event& ended) {
-    return std::chrono::duration<double>(ended.completed_at() - begun.completed_at()).count();
+    return Seconds(ended.completed_at() - begun.completed_at()).count();
 }
 
 }  // namespace
@@ -250,7 +250,7 @@ CostModel measure_costs(Device& device, Model& model, std::span<const std::byte>
         return {.upload = seconds(at.begun, at.uploaded),
                 .compute = seconds(at.uploaded, at.computed),
                 .download = seconds(at.computed, at.downloaded),
-                .elapsed = std::chrono::duration<double>(Clock::now() - begin).count()};
+                .elapsed = Seconds(Clock::now() - begin).count()};
     };
     return measure_costs(time_chunk, options);
 }

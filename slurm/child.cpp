@@ -13,12 +13,11 @@
 #include <cerrno>
 #include <string_view>
 
+#include "core/clock.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t most_kept = 65'536;
 constexpr std::chrono::milliseconds between_looks{100};
@@ -126,12 +125,12 @@ bool read_some(int end, std::string& to) {
 }
 
 /// False if `end` is reached first, or a stop is requested.
-bool read_both(Pipe& out, Pipe& err, ChildResult& result, SteadyClock::time_point end, const std::stop_token& stop) {
+bool read_both(Pipe& out, Pipe& err, ChildResult& result, Instant end, const std::stop_token& stop) {
     const std::chrono::milliseconds at_once = stop.stop_possible() ? between_looks : longest_wait;
     out.close_end(1);
     err.close_end(1);
     while (out.ends[0] >= 0 || err.ends[0] >= 0) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
         if (left.count() <= 0 || stop.stop_requested()) {
             return false;
         }
@@ -157,7 +156,7 @@ std::optional<ChildResult> run_child(const std::vector<std::string>& words, std:
     Pipe err;
     const pid_t pid = spawn(words, out, err);
     ChildResult result;
-    const bool in_time = read_both(out, err, result, SteadyClock::now() + at_most, stop);
+    const bool in_time = read_both(out, err, result, Clock::now() + at_most, stop);
     if (!in_time) {
         ::kill(pid, SIGKILL);
     }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "core/clock.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/descriptor.hpp"
@@ -166,6 +167,10 @@ void to_json(Json& json, const RunEnd& end) {
 
 void from_json(const Json& json, RunEnd& end) {
     visit_end(end, MemberReader{json});
+}
+
+double unix_seconds() {
+    return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks) {

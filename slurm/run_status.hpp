@@ -75,6 +75,9 @@ struct RunStatus {
     friend bool operator==(const RunStatus&, const RunStatus&) = default;
 };
 
+/// Now, as a status has its times.
+[[nodiscard]] double unix_seconds();
+
 /// The slowest of several ranks, if its recent rate is more than a tenth below the others' median.
 [[nodiscard]] std::optional<std::uint32_t> find_slowest(const std::vector<RankStatus>& ranks);
 

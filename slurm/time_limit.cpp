@@ -83,7 +83,7 @@ std::optional<std::chrono::seconds> ask_time_left(const std::string& job, const 
     return ask_squeue_for_time_left(job, stop);
 }
 
-bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {
+bool is_too_late(Seconds left, Seconds slowest_chunk) {
     return left <= spare * slowest_chunk + to_commit_and_leave;
 }
 
@@ -91,7 +91,7 @@ Instant end_of_chunks(Instant limit) {
     return limit - to_commit_and_leave / 2;
 }
 
-bool is_nearly_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk) {
+bool is_nearly_too_late(Seconds left, Seconds slowest_chunk) {
     return is_too_late(left - squeue_patience, slowest_chunk);
 }
 

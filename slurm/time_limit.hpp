@@ -26,12 +26,12 @@ inline constexpr std::chrono::seconds squeue_patience{15};
 
 /// Whether a chunk granted now would be committed too late: allows 1.5 times the slowest chunk so far, then time to
 /// commit what is in flight and to exit.
-[[nodiscard]] bool is_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk);
+[[nodiscard]] bool is_too_late(Seconds left, Seconds slowest_chunk);
 
 /// By when chunks in flight have to be there when the job ends at `limit`, so that they can be committed.
 [[nodiscard]] Instant end_of_chunks(Instant limit);
 
 /// Whether it may be too late by the time squeue has answered.
-[[nodiscard]] bool is_nearly_too_late(std::chrono::duration<double> left, std::chrono::duration<double> slowest_chunk);
+[[nodiscard]] bool is_nearly_too_late(Seconds left, Seconds slowest_chunk);
 
 }  // namespace sluice

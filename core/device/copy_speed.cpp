@@ -19,7 +19,7 @@ double bytes_per_second(Stream& stream, std::span<std::byte> to, std::span<const
         const Instant begin = Clock::now();
         stream.copy(to, from);
         stream.record().wait();
-        const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        const double seconds = Seconds(Clock::now() - begin).count();
         best = std::max(best, static_cast<double>(to.size()) / seconds);
     }
     return best;

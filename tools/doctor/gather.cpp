@@ -107,9 +107,8 @@ void compare_clocks(MpiSession& session, RankFacts& facts) {
     std::int64_t roots = mine;
     session.broadcast_number(roots);
     if (session.rank() != 0) {  // on rank 0 it is the worst of all, another rank's
-        facts.clock_error_seconds = std::chrono::duration<double>(clock.error).count();
-        facts.wall_ahead_seconds =
-            std::chrono::duration<double>(std::chrono::nanoseconds(mine - roots) - clock.offset).count();
+        facts.clock_error_seconds = Seconds(clock.error).count();
+        facts.wall_ahead_seconds = Seconds(std::chrono::nanoseconds(mine - roots) - clock.offset).count();
     }
 }
 

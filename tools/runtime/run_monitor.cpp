@@ -17,20 +17,10 @@
 namespace sluice {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr std::chrono::seconds recent{10};
 
-double unix_seconds() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-double seconds_between(SteadyClock::time_point from, SteadyClock::time_point to) {
-    return std::chrono::duration<double>(to - from).count();
-}
-
-double per_second(std::uint64_t count, double seconds) {
-    return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+double per_second(std::uint64_t count, Seconds time) {
+    return time.count() > 0 ? static_cast<double>(count) / time.count() : 0;
 }
 
 /// A folder that cannot be read now is read again later.
@@ -53,7 +43,7 @@ RunMonitor::RunMonitor(StopRequest& stop, std::string host, std::optional<std::c
     status_.process = ::getpid();
     status_.started = unix_seconds();
     if (time_left) {
-        limit_ = SteadyClock::now() + *time_left;
+        limit_ = Clock::now() + *time_left;
     } else if (!attempt.job.empty()) {
         slurm_tells_ = true;
         asking_ = std::jthread([this](const std::stop_token& token) { ask_slurm(token); });
@@ -99,7 +89,7 @@ void RunMonitor::found_complete(const ChunkGrid& grid) {
 void RunMonitor::serve(ServedRun run) {
     const std::lock_guard lock(mutex_);
     run_ = std::move(run);
-    serving_since_ = SteadyClock::now();
+    serving_since_ = Clock::now();
     status_.state = RunState::running;
     look();
 }
@@ -176,7 +166,7 @@ void RunMonitor::ask_slurm(const std::stop_token& stop) {
                                             why_not),
                 .hint = "set slurm.resume.notice, or --time-left"});
         } else if (left) {
-            limit_ = SteadyClock::now() + *left;
+            limit_ = Clock::now() + *left;
         } else {
             limit_.reset();
         }
@@ -217,18 +207,18 @@ void RunMonitor::take_counts() {
     status_.chunks_done = ChunkGrid(status_.items_done, run.grid.chunk_items()).chunks();
     const std::vector<GrantBook::Rank> ranks = run.book->ranks();
     status_.ranks.resize(ranks.size());
-    const SteadyClock::time_point now = SteadyClock::now();
+    const Instant now = Clock::now();
     for (std::size_t rank = 0; rank < status_.ranks.size(); ++rank) {
         RankStatus& row = status_.ranks[rank];
         row.host = rank < run.hosts.size() ? run.hosts[rank] : status_.host;
         row.chunks = ranks[rank].chunks;
         row.items = ranks[rank].items;
-        row.seconds_since_chunk = std::max(0.0, seconds_between(ranks[rank].last, now));
+        row.seconds_since_chunk = std::max(0.0, Seconds(now - ranks[rank].last).count());
     }
 }
 
 void RunMonitor::take_rates() {
-    const SteadyClock::time_point now = SteadyClock::now();
+    const Instant now = Clock::now();
     Sample sample{.at = now, .items = status_.items_done - status_.items_before};
     for (const RankStatus& rank : status_.ranks) {
         sample.of_rank.push_back(rank.items);
@@ -238,14 +228,14 @@ void RunMonitor::take_rates() {
     }
     if (!samples_.empty()) {
         const Sample& before = samples_.front();
-        const double seconds = seconds_between(before.at, now);
-        status_.items_per_second = per_second(sample.items - before.items, seconds);
+        const Seconds time = now - before.at;
+        status_.items_per_second = per_second(sample.items - before.items, time);
         for (std::size_t rank = 0; rank < status_.ranks.size(); ++rank) {
-            status_.ranks[rank].items_per_second = per_second(sample.of_rank[rank] - before.of_rank[rank], seconds);
+            status_.ranks[rank].items_per_second = per_second(sample.of_rank[rank] - before.of_rank[rank], time);
         }
         status_.slowest = find_slowest(status_.ranks);
     }
-    status_.mean_items_per_second = per_second(sample.items, seconds_between(*serving_since_, now));
+    status_.mean_items_per_second = per_second(sample.items, now - *serving_since_);
     status_.seconds_left.reset();
     if (status_.mean_items_per_second > 0) {
         status_.seconds_left = static_cast<double>(status_.items - status_.items_done) / status_.mean_items_per_second;
@@ -254,14 +244,13 @@ void RunMonitor::take_rates() {
 }
 
 void RunMonitor::stop_if_asked() {
-    status_.limit =
-        limit_ ? std::optional(unix_seconds() + seconds_between(SteadyClock::now(), *limit_)) : std::nullopt;
+    status_.limit = limit_ ? std::optional(unix_seconds() + Seconds(*limit_ - Clock::now()).count()) : std::nullopt;
     stop_.end_chunks_by(limit_ ? end_of_chunks(*limit_) : Instant::max());
     drain_requested_ = drain_requested_ || (files_ && is_asked_to_drain(*files_));
     if (!run_ || stop_.signal() != 0 || stop_.phase() != RunPhase::serving) {
         return;
     }
-    const bool late = limit_ && !asks_again() && is_too_late(*limit_ - SteadyClock::now(), run_->book->slowest_chunk());
+    const bool late = limit_ && !asks_again() && is_too_late(*limit_ - Clock::now(), run_->book->slowest_chunk());
     if (late || drain_requested_) {
         stop_.ask(SIGUSR1, late ? StopReason::time_limit : StopReason::drain_request);
     }
@@ -270,7 +259,7 @@ void RunMonitor::stop_if_asked() {
 /// Asks Slurm once when the limit is near; true if it does so now, with an answer expected by the next look. A job that
 /// lives on after its limit was suspended, and has got more time: then for as long as Slurm takes.
 bool RunMonitor::asks_again() {
-    const auto left = *limit_ - SteadyClock::now();
+    const auto left = *limit_ - Clock::now();
     if (!is_nearly_too_late(left, run_->book->slowest_chunk())) {
         has_asked_again_ = false;
         return false;

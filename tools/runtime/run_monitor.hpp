@@ -14,6 +14,7 @@
 
 #include "comm/grant_book.hpp"
 #include "core/chunk_grid.hpp"
+#include "core/clock.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "core/sync/stop_request.hpp"
@@ -65,7 +66,7 @@ public:
 
 private:
     struct Sample {
-        std::chrono::steady_clock::time_point at{};
+        Instant at{};
         std::uint64_t items = 0;
         std::vector<std::uint64_t> of_rank{};
     };
@@ -96,8 +97,8 @@ private:
     RunStatus status_;
     ErrorText explanation_;
     std::optional<ServedRun> run_;
-    std::optional<std::chrono::steady_clock::time_point> limit_;
-    std::optional<std::chrono::steady_clock::time_point> serving_since_;
+    std::optional<Instant> limit_;
+    std::optional<Instant> serving_since_;
     std::deque<Sample> samples_;
     std::thread thread_;
     std::jthread asking_;  // Slurm

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <ctime>
 
-#include "core/clock.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
 #include "slurm/stop_reason.hpp"
@@ -148,9 +147,8 @@ RunSight RunObserver::look() {
 void RunObserver::read_status(RunSight& sight) const {
     sight.status = read_run_status(files_.status());
     if (sight.status) {
-        const auto now = std::chrono::system_clock::now().time_since_epoch();
         // The run's host may have a clock that is ahead.
-        sight.age = std::max(0.0, std::chrono::duration<double>(now).count() - sight.status->updated);
+        sight.age = std::max(0.0, unix_seconds() - sight.status->updated);
     }
 }
 
@@ -164,7 +162,7 @@ void RunObserver::turn_to(const Submission& submission) {
 }
 
 void RunObserver::ask(const Submission& submission) {
-    const auto now = std::chrono::steady_clock::now();
+    const Instant now = Clock::now();
     if (last_ && now - *last_ < pause_) {
         return;
     }

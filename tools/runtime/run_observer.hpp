@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/clock.hpp"
 #include "slurm/run_files.hpp"
 #include "slurm/status_text.hpp"
 #include "slurm/submission.hpp"
@@ -31,7 +32,7 @@ private:
     RunFiles files_;
     std::string owner_;
     std::optional<Submission> of_;  // the submission of these answers
-    std::optional<std::chrono::steady_clock::time_point> last_;
+    std::optional<Instant> last_;
     std::chrono::seconds pause_ = shortest_pause;
     RunSight answer_;  // of Slurm, without the status that the run writes
 };

@@ -97,7 +97,7 @@ Found find_or_measure(const PreparedJob& job) {
     }
     const Instant begin = Clock::now();
     Found found{measure(job), {}};
-    const double took = std::chrono::duration<double>(Clock::now() - begin).count();
+    const double took = Seconds(Clock::now() - begin).count();
     const std::string why_not =
         file ? keep_costs(*file, key, found.costs) : "neither XDG_CACHE_HOME nor HOME is an absolute path";
     found.origin = why_not.empty()
