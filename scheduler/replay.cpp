@@ -52,12 +52,13 @@ public:
     explicit Replay(const ReplayPlan& plan)
         : plan_(plan),
           engines_(plan.devices.size()),
+          is_serial_(plan.mode == PipelineMode::serial),
           readers_(plan.readers),
-          staged_(plan.serial ? 1 : plan.staged),
-          window_(plan.serial ? plan.devices.size() : plan.window),
-          fixed_slots_(plan.devices.size(), Ring(plan.serial ? 1 : plan.depth)) {
+          staged_(is_serial_ ? 1 : plan.staged),
+          window_(is_serial_ ? plan.devices.size() : plan.window),
+          fixed_slots_(plan.devices.size(), Ring(is_serial_ ? 1 : plan.depth)) {
         for (std::size_t device = 0; device < plan.devices.size(); ++device) {
-            for (std::uint32_t slot = 0; slot < (plan.serial ? 1 : plan.depth); ++slot) {
+            for (std::uint32_t slot = 0; slot < (is_serial_ ? 1 : plan.depth); ++slot) {
                 slots_.emplace(0.0, device);
             }
         }
@@ -67,7 +68,7 @@ public:
     double pass(std::uint64_t chunk, double items) {
         const auto [asked, device] = take_slot(chunk);
         const double room = window_.oldest(chunk);
-        const double may_read = plan_.serial ? std::max(asked, room) : staged_.oldest(chunk);
+        const double may_read = is_serial_ ? std::max(asked, room) : staged_.oldest(chunk);
         const double read = std::max(may_read, readers_.oldest(chunk)) + items * plan_.read;
         readers_.put(chunk, read);
         double at = std::max({read, asked, room});
@@ -83,7 +84,7 @@ public:
 
 private:
     std::pair<double, std::size_t> take_slot(std::uint64_t chunk) {
-        if (plan_.is_fixed) {
+        if (plan_.distribution == Distribution::fixed) {
             const std::size_t device = chunk % plan_.devices.size();
             return {fixed_slots_[device].oldest(chunk / plan_.devices.size()), device};
         }
@@ -93,7 +94,7 @@ private:
     }
 
     void give_back(std::size_t device, std::uint64_t chunk, double at) {
-        if (plan_.is_fixed) {
+        if (plan_.distribution == Distribution::fixed) {
             fixed_slots_[device].put(chunk / plan_.devices.size(), at);
         } else {
             slots_.emplace(at, device);
@@ -118,6 +119,7 @@ private:
 
     const ReplayPlan& plan_;
     std::vector<Engines> engines_;
+    bool is_serial_;
     Ring readers_;
     Ring staged_;
     Ring window_;

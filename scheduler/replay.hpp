@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/modes.hpp"
 #include "scheduler/rank_report.hpp"
 
 namespace sluice {
@@ -16,8 +17,9 @@ struct ReplayPlan {
     std::uint32_t depth = 1;
     std::uint32_t staged = 2;  ///< Most chunks read ahead.
     std::uint32_t window = 2;  ///< Most chunks whose results wait for an earlier chunk's.
-    bool serial = false;       ///< A chunk is read on request, and the next requested when it is written.
-    bool is_fixed = false;     ///< Chunks are assigned to devices round robin.
+    PipelineMode mode =
+        PipelineMode::overlap;  ///< serial: a chunk is read on request, the next asked for once written.
+    Distribution distribution = Distribution::pull;
     std::uint32_t readers = 1;
     double read = 0;                                   ///< Read and parse, by one reader.
     double scatter = 0;                                ///< To any device.
@@ -27,7 +29,7 @@ struct ReplayPlan {
 };
 
 /// Seconds from the first chunk's read to the last one's commit. Each stage serves one chunk at a time; a device
-/// overlaps its three stages unless the plan is serial; a slot is occupied from request to delivery; a chunk is read,
+/// overlaps its three stages unless the mode is serial; a slot is occupied from request to delivery; a chunk is read,
 /// or granted, once there is room. Pure; O(chunks log slots).
 [[nodiscard]] double replay(const ReplayPlan& plan);
 

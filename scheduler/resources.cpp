@@ -20,11 +20,11 @@ public:
     }
 
     /// Rate for `items`, which may be more or fewer than the workers' items. nullopt: no worker.
-    [[nodiscard]] std::optional<double> rate(std::uint64_t items, bool is_fixed) const {
+    [[nodiscard]] std::optional<double> rate(std::uint64_t items, Distribution distribution) const {
         if (passed_ == 0) {
             return std::nullopt;
         }
-        return static_cast<double>(items) / (is_fixed ? longest_ : passed_ / rate_);
+        return static_cast<double>(items) / (distribution == Distribution::fixed ? longest_ : passed_ / rate_);
     }
 
 private:
@@ -76,7 +76,7 @@ std::vector<Worker> workers_of(std::span<const RankReport> ranks, const Resource
     return workers;
 }
 
-std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, bool is_fixed) {
+std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, Distribution distribution) {
     RatesTogether together;
     for (const Worker& worker : workers) {
         if (worker.items == 0) {
@@ -87,17 +87,18 @@ std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint6
         }
         together.add(worker.items, 1 / worker.pace());
     }
-    return together.rate(items, is_fixed);
+    return together.rate(items, distribution);
 }
 
-std::optional<double> completion_rate(const std::vector<Worker>& devices, std::uint64_t items, bool is_fixed) {
+std::optional<double> completion_rate(const std::vector<Worker>& devices, std::uint64_t items,
+                                      Distribution distribution) {
     RatesTogether together;
     for (const Worker& device : devices) {
         if (const auto rate = device.steady ? device.steady->rate() : std::nullopt) {
             together.add(device.items, *rate);
         }
     }
-    return together.rate(items, is_fixed);
+    return together.rate(items, distribution);
 }
 
 double mean_time(const std::vector<Worker>& workers) {
@@ -129,8 +130,8 @@ std::vector<Resource> resources_of(const RunReport& run) {
     std::vector<Resource> resources;
     for (const ResourceKind* const kind : kinds_of_run(run.ranks.size())) {
         Resource resource{.kind = kind, .workers = workers_of(run.ranks, *kind)};
-        const bool is_fixed = run.distribution == Distribution::fixed && is_of_devices(*kind->stages[0]);
-        if (const auto capacity = capacity_of(resource.workers, run.items_done, is_fixed)) {
+        const auto distribution = is_of_devices(*kind->stages[0]) ? run.distribution : Distribution::pull;
+        if (const auto capacity = capacity_of(resource.workers, run.items_done, distribution)) {
             resource.capacity = *capacity;
             resources.push_back(std::move(resource));
         }

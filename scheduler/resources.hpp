@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/modes.hpp"
 #include "core/trace/trace.hpp"
 #include "scheduler/report.hpp"
 
@@ -55,15 +56,16 @@ struct Worker {
 [[nodiscard]] std::vector<Worker> workers_of(std::span<const RankReport> ranks, const ResourceKind& kind);
 
 /// Items per second if no worker ever waited; for devices, as in their steady stretch. Scaled to all `items`, even if
-/// not all pass these workers. With `is_fixed` the slowest decides. nullopt: no work, or work in zero time, which
-/// cannot bind.
-[[nodiscard]] std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, bool is_fixed);
+/// not all pass these workers. Where the items are distributed statically the slowest decides. nullopt: no work, or
+/// work in zero time, which cannot bind.
+[[nodiscard]] std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items,
+                                                Distribution distribution);
 
 /// Items per second completed by devices in their steady stretches. Only devices with two or more chunks are measured;
-/// the others' items are assumed to come in the same time. With `is_fixed` the slowest decides. nullopt: no such
-/// device.
+/// the others' items are assumed to come in the same time. With a static distribution the slowest decides. nullopt: no
+/// such device.
 [[nodiscard]] std::optional<double> completion_rate(const std::vector<Worker>& devices, std::uint64_t items,
-                                                    bool is_fixed);
+                                                    Distribution distribution);
 
 /// Busy seconds per item of a single worker: they work in parallel.
 [[nodiscard]] double mean_time(const std::vector<Worker>& workers);

@@ -31,7 +31,8 @@ double seconds(nanoseconds time) {
 void add_capacities(Verdict& verdict, const RunReport& run) {
     for (const Stage stage : all_stages) {
         const ResourceKind kind{.name = {}, .stages = {stage}};
-        verdict.capacity[index_of(stage)] = capacity_of(workers_of(run.ranks, kind), run.items_done, false);
+        verdict.capacity[index_of(stage)] =
+            capacity_of(workers_of(run.ranks, kind), run.items_done, Distribution::pull);
     }
 }
 
@@ -149,10 +150,9 @@ std::string line_of(const Verdict& verdict, const RunReport& run, double wall) {
 /// one that starts later slows the others, so their rates do not add up, but results are written evenly. nullopt:
 /// unknown, also if results that waited for an earlier one were written in a burst, faster than `least` can.
 std::optional<double> steady_rate(const RunReport& run, const Resource& least) {
-    const bool is_fixed = run.distribution == Distribution::fixed;
     const auto computes = workers_of(run.ranks, resource_kinds::compute);
     const auto devices =
-        is_of_devices(least.main_stage()) ? completion_rate(computes, run.items_done, is_fixed) : std::nullopt;
+        is_of_devices(least.main_stage()) ? completion_rate(computes, run.items_done, run.distribution) : std::nullopt;
     const std::optional<SteadyStretch>& written = run.ranks.front().breakdown.written;
     const std::optional<double> rate = devices ? devices : written ? written->rate() : std::nullopt;
     return rate && *rate <= most_over_capacity * least.capacity ? rate : std::nullopt;

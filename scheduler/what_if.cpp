@@ -25,8 +25,8 @@ std::optional<ReplayPlan> plan_of(const RunReport& run) {
                     .depth = run.depth,
                     .staged = run.queues.staged,
                     .window = run.queues.window,
-                    .serial = run.mode == PipelineMode::serial,
-                    .is_fixed = run.distribution == Distribution::fixed,
+                    .mode = run.mode,
+                    .distribution = run.distribution,
                     .devices = {}};
     const std::vector<Worker> reading = workers_of(run.ranks, resource_kinds::readers);
     plan.readers = static_cast<std::uint32_t>(std::max<std::size_t>(1, reading.size()));

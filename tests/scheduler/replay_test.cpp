@@ -26,7 +26,7 @@ TEST(Replay, TakesAsLongAsTheBindingStageAndTheOthersOnce) {
 
 TEST(Replay, AddsAllStagesUpWhenTheyTakeTurns) {
     ReplayPlan plan = plan_of(1, {.items = 10, .upload = 10ms, .compute = 100ms, .download = 20ms});
-    plan.serial = true;
+    plan.mode = PipelineMode::serial;
     plan.read = 0.001;
     plan.write = 0.002;
 
@@ -44,7 +44,7 @@ TEST(Replay, GivesFewerChunksToASlowDeviceUnlessTheyAreDealtOut) {
     plan.devices[1][0].compute = 300ms;
 
     EXPECT_NEAR(replay(plan), 100 / (1 / 0.1 + 1 / 0.3), 0.5);
-    plan.is_fixed = true;
+    plan.distribution = Distribution::fixed;
     EXPECT_NEAR(replay(plan), 50 * 0.3, 1e-9);
 }
 
