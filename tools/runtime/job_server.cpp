@@ -44,6 +44,12 @@ std::uint32_t readers_for(const PreparedJob& job, const PreparedRank& rank) {
                            .packed_bytes = static_cast<double>(rank.wire.item.input_bytes)});
 }
 
+/// The attempt's output, which makes rows on these threads from now on.
+CommittedOutput& output_with(const OpenAttempt& attempt, const EncoderThreads& encoders) {
+    attempt.output->use_encoders(encoders.used);
+    return *attempt.output;
+}
+
 }  // namespace
 
 JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt& attempt, const Meeting& meeting,
@@ -55,36 +61,34 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
       hosts_(meeting.hosts),
       rank_(rank),
       options_(options),
-      grid_(job.plan.grid()) {
-    note_size();
-    const std::uint32_t readers = readers_for(job, rank);
-    const StartingReaders starting(context_, rank.share, readers);
-    input_.emplace(*job.source, grid_,
-                   ReadAheadOptions{.input_bytes = rank.wire.item.input_bytes,
-                                    .staged = rank.queues->staged,
-                                    .readers = readers,
-                                    .on_demand = job.job.pipeline.mode == PipelineMode::serial,
-                                    .activities = &context_.activities},
-                   context_.bell);
-    encoders_ = count_encoders();
-    attempt.output->use_encoders(encoders_.used);
-    results_.emplace(*attempt.output, grid_, rank.wire.item.output_bytes, rank.queues->window, context_.bell,
-                     &context_.activities.add(ActivityKind::writer, "writer"));
-    server_.emplace(
-        grid_, *input_, *results_,
-        ChunkServerOptions{
-            .distribution = job.job.pipeline.distribution, .devices_of_rank = rank.devices, .depth = rank.wire.depth});
-    comm_trace_.emplace(context_.session == nullptr ? 1 : context_.session->size(), grid_.chunks_left());
-    local_.emplace(rank.endpoints, *server_, context_.board.mine(), *comm_trace_, 0);
+      grid_(job.plan.grid()),
+      readers_(readers_for(job, rank)),
+      encoders_(count_encoders()),
+      starting_(std::in_place, context_, rank.share, readers_),
+      input_(*job.source, grid_,
+             {.input_bytes = rank.wire.item.input_bytes,
+              .staged = rank.queues->staged,
+              .readers = readers_,
+              .on_demand = job.job.pipeline.mode == PipelineMode::serial,
+              .activities = &context_.activities},
+             context_.bell),
+      results_(output_with(attempt, encoders_), grid_, rank.wire.item.output_bytes, rank.queues->window, context_.bell,
+               &context_.activities.add(ActivityKind::writer, "writer")),
+      server_(
+          grid_, input_, results_,
+          {.distribution = job.job.pipeline.distribution, .devices_of_rank = rank.devices, .depth = rank.wire.depth}),
+      comm_trace_(context_.session == nullptr ? 1 : context_.session->size(), grid_.chunks_left()),
+      local_(rank.endpoints, server_, context_.board.mine(), comm_trace_, 0) {
+    starting_.reset();
     if (context_.session != nullptr) {
-        remote_.emplace(*context_.session, *server_, *comm_trace_, rank.wire, rank.devices, rank.queues->staged,
+        remote_.emplace(*context_.session, server_, comm_trace_, rank.wire, rank.devices, rank.queues->staged,
                         rank.queues->window);
     }
-    const auto items_written = [this] { return results_->items_written(); };
+    const auto items_written = [this] { return results_.items_written(); };
     if (options.progress) {
         progress_.emplace(grid_.items(), grid_.items_done(), items_written);
     }
-    root_.monitor.serve({.book = &server_->book(), .hosts = hosts_, .grid = grid_, .items_written = items_written});
+    root_.monitor.serve({.book = &server_.book(), .hosts = hosts_, .grid = grid_, .items_written = items_written});
 }
 
 JobServer::~JobServer() {
@@ -105,9 +109,9 @@ RankTrace JobServer::run() {
         }
         send_heartbeats_while(others(), [&, this] {
             const PhaseTimer timer(context_.phases, Phase::suspects);
-            compute_suspects(context_, job_, attempt_, rank_, *server_);
+            compute_suspects(context_, job_, attempt_, rank_, server_);
         });
-        const Served served = serve(*server_, *local_, others(), context_.bell, context_.stop,
+        const Served served = serve(server_, local_, others(), context_.bell, context_.stop,
                                     {.activity = &context_.activities.add(ActivityKind::comm, "comm thread"),
                                      .drain_timeout = job_.job.fault.drain_timeout,
                                      .on_drain = [&, this](const StopCause& cause) { drain(cause, team); }});
@@ -125,15 +129,15 @@ RankTrace JobServer::run() {
     const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
     RankTrace of_drivers = team.take_trace();  // waits for them
-    RankTrace trace = joined(std::move(of_drivers), input_->take_traces(), results_->take_trace());
-    std::ranges::move(input_->take_usage(), std::back_inserter(trace.usage));
-    trace.usage.push_back(results_->usage());
+    RankTrace trace = joined(std::move(of_drivers), input_.take_traces(), results_.take_trace());
+    std::ranges::move(input_.take_usage(), std::back_inserter(trace.usage));
+    trace.usage.push_back(results_.usage());
     return trace;
 }
 
 /// Saves what can be saved before this process is ended, while some of its threads may hang.
 void JobServer::end_abruptly(const DriverTeam& team, ExitCode code, const ErrorText& reason) {
-    results_->hurry();
+    results_.hurry();
     root_.monitor.explain(reason);
     root_.monitor.end(code);
     publish_report(partial_report(team, reason), job_, options_,
@@ -145,8 +149,8 @@ void JobServer::end_abruptly(const DriverTeam& team, ExitCode code, const ErrorT
 RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const {
     std::ranges::move(readers, std::back_inserter(trace.threads));
     trace.threads.push_back(std::move(writer));
-    trace.threads.push_back(comm_trace_->scatter);
-    trace.threads.push_back(comm_trace_->gather);
+    trace.threads.push_back(comm_trace_.scatter);
+    trace.threads.push_back(comm_trace_.gather);
     return trace;
 }
 
@@ -168,7 +172,7 @@ std::vector<LinkTraffic> JobServer::links() const {
 /// ranks a report be there.
 void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
     say_that_it_drains(cause);
-    results_->hurry();
+    results_.hurry();
     if (remote_) {
         send_heartbeats_while(others(), [&, this] {
             const RunReport report = partial_report(team, why_it_drains(cause));
@@ -183,7 +187,7 @@ void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
 void JobServer::finish(const Served& served) {
     const std::optional<std::string> given_up =
         served.lost_rank == 0 ? std::nullopt : cause_of_loss(attempt_.folder, 0);
-    const EndCause cause = cause_of_end(served, server_->end() == grid_.chunks(), given_up.has_value());
+    const EndCause cause = cause_of_end(served, server_.end() == grid_.chunks(), given_up.has_value());
     const Ending ending = decide_end({.cause = cause});
     if (ending.saves == Ending::Saves::output) {
         send_heartbeats_while(others(), [this] { attempt_.output->publish(); });
@@ -210,7 +214,7 @@ void JobServer::finish(const Served& served) {
 
 void JobServer::commit_what_came() {
     send_heartbeats_while(others(), [this] {
-        results_->stop();
+        results_.stop();
         attempt_.output->commit();
     });
 }
@@ -219,19 +223,10 @@ std::uint32_t JobServer::devices() const {
     return std::accumulate(rank_.devices.begin(), rank_.devices.end(), 0U);
 }
 
-/// For later attempts.
-void JobServer::note_size() const {
-    try {
-        note_begin(attempt_.folder, ranks(), devices());
-    } catch (const Error& error) {
-        throw while_running(error);
-    }
-}
-
 HangWatchOptions JobServer::hang_watch_options() {
     return {.timeout = job_.plan.hang_timeout,
             .devices = rank_.endpoints.size(),
-            .book = &server_->book(),
+            .book = &server_.book(),
             .hosts = hosts_,
             .dump_folder = attempt_.folder,
             .given_up = [folder = attempt_.folder] { return cause_of_loss(folder, 0); }};
@@ -248,7 +243,7 @@ EncoderThreads JobServer::count_encoders() const {
 }
 
 RunReport JobServer::report() const {
-    RunReport report = report_of_run(job_, *attempt_.output, results_->items_written());
+    RunReport report = report_of_run(job_, *attempt_.output, results_.items_written());
     report.depth = rank_.wire.depth;
     report.queues = *rank_.queues;
     report.encoders = encoders_;
@@ -261,11 +256,11 @@ RunReport JobServer::report() const {
 
 /// Report of a run that ends abruptly: this rank's records, and the other ranks' returned chunks.
 RunReport JobServer::partial_report(const DriverTeam& team, const ErrorText& reason) const {
-    RankTrace trace = joined(team.trace_so_far(), input_->traces_so_far(), results_->trace_so_far());
+    RankTrace trace = joined(team.trace_so_far(), input_.traces_so_far(), results_.trace_so_far());
     RunReport report = this->report();
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
     report.ranks.push_back(make_rank_report(complete_trace(context_, std::move(trace)), context_.start, {}));
-    const std::vector<GrantBook::Rank> returned = server_->book().ranks();
+    const std::vector<GrantBook::Rank> returned = server_.book().ranks();
     for (std::size_t rank = 1; rank < returned.size(); ++rank) {
         report.lost.push_back({.rank = static_cast<int>(rank),
                                .host = escaped(hosts_.at(rank)),
@@ -279,7 +274,7 @@ RunReport JobServer::partial_report(const DriverTeam& team, const ErrorText& rea
 /// Waits for the writer, which was told to hurry; not forever, because it may be what hangs.
 void JobServer::wait_until_committed() const {
     const Instant end = Clock::now() + longest_commit;
-    const auto all_committed = [this] { return context_.board.committed().chunks >= results_->chunks_written(); };
+    const auto all_committed = [this] { return context_.board.committed().chunks >= results_.chunks_written(); };
     while (!all_committed() && Clock::now() < end) {
         std::this_thread::sleep_for(commit_look);
     }

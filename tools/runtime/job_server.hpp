@@ -56,7 +56,6 @@ private:
     [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(rank_.devices.size()); }
     [[nodiscard]] std::uint32_t devices() const;  ///< Of all ranks.
     [[nodiscard]] std::vector<LinkTraffic> links() const;
-    void note_size() const;
     [[nodiscard]] EncoderThreads count_encoders() const;
     void drain(const StopCause& cause, const DriverTeam& team);
     void end_abruptly(const DriverTeam& team, ExitCode code, const ErrorText& reason);
@@ -75,12 +74,14 @@ private:
     PreparedRank& rank_;
     RunOptions options_;
     ChunkGrid grid_;
-    EncoderThreads encoders_{};
-    std::optional<ReadAhead> input_;  // these two are constructed on the CPUs of their threads
-    std::optional<OrderedResults> results_;
-    std::optional<ChunkServer> server_;
-    std::optional<CommTrace> comm_trace_;
-    std::optional<LocalHub> local_;
+    std::uint32_t readers_;
+    EncoderThreads encoders_;
+    std::optional<StartingReaders> starting_;  // while the next two start their threads
+    ReadAhead input_;
+    OrderedResults results_;
+    ChunkServer server_;
+    CommTrace comm_trace_;
+    LocalHub local_;
     std::optional<MpiRemoteHub> remote_;  // with a session
     std::optional<Progress> progress_;
     std::optional<Failure> stopped_by_;

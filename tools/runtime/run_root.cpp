@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "comm/job_end.hpp"
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
 #include "scheduler/rank_report.hpp"
@@ -190,6 +192,16 @@ RunReport whole_report(const PreparedJob& job, const PreparedRank& rank, const J
     return report;
 }
 
+/// For later attempts.
+void note_size(const OpenAttempt& attempt, const PreparedRank& rank) {
+    try {
+        note_begin(attempt.folder, static_cast<std::uint32_t>(rank.devices.size()),
+                   std::accumulate(rank.devices.begin(), rank.devices.end(), 0U));
+    } catch (const Error& error) {
+        throw while_running(error);
+    }
+}
+
 /// The run that all ranks share, from the plan to the report.
 int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const OpenAttempt& attempt, GpuStart gpus,
               const RunOptions& options) {
@@ -201,6 +213,7 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const 
     PreparedRank rank =
         prepare_rank(context, job.plan, meeting, std::move(gpus), std::move(job.weights), job.source.get());
     check_memory(context, job.plan, rank);
+    note_size(attempt, rank);
     JobServer server(root, job, attempt, meeting, rank, options);
     RankTrace trace = complete_trace(context, server.run());
     const std::optional<Failure>& stopped = server.stopped_by();
