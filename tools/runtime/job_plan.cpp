@@ -134,16 +134,14 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
     const JobConfig::Pipeline& wanted = config.pipeline;
     const bool is_serial = wanted.mode == PipelineMode::serial;
     const auto given = wanted.chunk_items ? wanted.chunk_items : begun_with.chunk_items;
-    const bool is_measured = device.kind == DeviceKind::cuda && !given;
-    const std::uint32_t chunk_items = given         ? *given
-                                      : is_measured ? 1
-                                                    : choose_chunk_items(items, flop_per_item, open.app->least_chunk());
+    const std::uint32_t chosen =  // on GPUs by tune()
+        device.kind == DeviceKind::cuda ? 1 : choose_chunk_items(items, flop_per_item, open.app->least_chunk());
     JobPlan plan{
         .app = config.app,
         .settings = encode(config.settings),
         .precision = config.run.precision,
         .items = items,
-        .chunk_items = at_most(items, chunk_items),
+        .chunk_items = at_most(items, given.value_or(chosen)),
         .depth = is_serial ? 1 : wanted.depth.value_or(choose_depth(wanted.mode)),
         .depth_by = is_serial      ? DepthBy::serial_mode
                     : wanted.depth ? DepthBy::job
