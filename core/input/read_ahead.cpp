@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/fault_point.hpp"
@@ -72,17 +73,15 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
         bin.missing = id < grid.chunks() ? parts_.parts_of(id) : 0;
         bin.turn = 2 * (id / bins_.size());
     }
-    traces_.reserve(options.readers);
+    records_.reserve(options.readers);
     for (std::uint32_t i = 0; i < options.readers; ++i) {
-        traces_.emplace_back(fmt::format("reader {}", i), 2 * grid.chunks_left());
+        records_.push_back({ThreadTrace(fmt::format("reader {}", i), 2 * grid.chunks_left())});
     }
-    usage_.resize(options.readers);
     Activities& activities = options.activities == nullptr ? own_activities_ : *options.activities;
     try {
-        for (std::size_t i = 0; i < traces_.size(); ++i) {
-            usage_[i].name = fmt::format("reader {}", i);
-            Activity& activity = activities.add(ActivityKind::reader, usage_[i].name);
-            readers_.emplace_back([this, i, &activity] { read_chunks(traces_[i], usage_[i], activity); });
+        for (ThreadRecord& record : records_) {
+            Activity& activity = activities.add(ActivityKind::reader, record.trace.name());
+            readers_.emplace_back([this, &record, &activity] { read_chunks(record, activity); });
         }
     } catch (...) {  // no thread for it: those that run already end first
         join();
@@ -114,20 +113,26 @@ void ReadAhead::release(std::uint64_t id) {
     released_.ring();
 }
 
-std::vector<ThreadTrace> ReadAhead::take_traces() {
+std::vector<ThreadRecord> ReadAhead::take_records() {
     join();
-    return std::move(traces_);
+    return std::move(records_);
 }
 
-void ReadAhead::read_chunks(ThreadTrace& trace, ThreadUsage& usage, Activity& activity) {
+std::vector<ThreadTrace> ReadAhead::traces_so_far() const {
+    std::vector<ThreadTrace> traces;
+    std::ranges::transform(records_, std::back_inserter(traces), &ThreadRecord::trace);
+    return traces;
+}
+
+void ReadAhead::read_chunks(ThreadRecord& record, Activity& activity) {
     const Instant begin = Clock::now();
-    name_this_thread(usage.name);
-    ChunkSpan span(trace);
+    name_this_thread(record.trace.name());
+    ChunkSpan span(record.trace);
     read_until_end(span, activity);
     span.finish();
-    trace.set_run_delay(read_run_delay());
+    record.trace.set_run_delay(read_run_delay());
     activity.end();
-    usage = usage_of_this_thread(std::move(usage.name), begin);
+    record.usage = usage_of_this_thread(record.trace.name(), begin);
     if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
         first_bad_.load(std::memory_order_relaxed) != part_count_) {
         failed_.store(true, std::memory_order_release);

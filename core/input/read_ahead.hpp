@@ -45,14 +45,11 @@ public:
     /// The items of chunk `id` are no longer needed.
     void release(std::uint64_t id);
 
-    /// One trace per reader. Call after the input was read to its end, or readers have ended because of a failure.
-    [[nodiscard]] std::vector<ThreadTrace> take_traces();
-
-    /// One per reader, in the same order; call after take_traces().
-    [[nodiscard]] std::vector<ThreadUsage> take_usage() { return std::move(usage_); }
+    /// One per reader. Call after the input was read to its end, or readers have ended because of a failure.
+    [[nodiscard]] std::vector<ThreadRecord> take_records();
 
     /// The traces so far; from any thread.
-    [[nodiscard]] std::vector<ThreadTrace> traces_so_far() const { return traces_; }
+    [[nodiscard]] std::vector<ThreadTrace> traces_so_far() const;
 
 private:
     struct alignas(64) Bin {
@@ -65,7 +62,7 @@ private:
     [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
     class ChunkSpan;
 
-    void read_chunks(ThreadTrace& trace, ThreadUsage& usage, Activity& activity);
+    void read_chunks(ThreadRecord& record, Activity& activity);
     void read_until_end(ChunkSpan& span, Activity& activity);
     [[nodiscard]] bool wait_until_free(std::uint64_t part, std::uint64_t chunk);
     void complete_part(std::uint64_t id);
@@ -79,8 +76,7 @@ private:
     Doorbell& bell_;
     Doorbell released_;
     std::vector<Bin> bins_;
-    std::vector<ThreadTrace> traces_;
-    std::vector<ThreadUsage> usage_;  // each written by its reader until that ends
+    std::vector<ThreadRecord> records_;  // each written by its reader until that ends
     Activities own_activities_;
     std::atomic<std::uint64_t> next_;    // next part that no reader has taken
     std::atomic<std::uint64_t> wanted_;  // chunks before this one may be read

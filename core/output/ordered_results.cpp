@@ -36,7 +36,7 @@ OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std:
       bell_(bell),
       places_(window),
       activity_(activity == nullptr ? own_activity_ : *activity),
-      trace_("writer", 3 * grid.chunks_left()),
+      record_{ThreadTrace("writer", 3 * grid.chunks_left())},
       written_(grid.begin()) {
     expects(window >= 1, "OrderedResults: a window of one chunk at least");
     for (std::uint64_t id = grid.begin(); id < grid.begin() + window; ++id) {
@@ -81,9 +81,9 @@ std::uint64_t OrderedResults::chunks_written() const {
     return written_.load(std::memory_order_acquire);
 }
 
-ThreadTrace OrderedResults::take_trace() {
+ThreadRecord OrderedResults::take_record() {
     join();
-    return std::move(trace_);
+    return std::move(record_);
 }
 
 std::size_t OrderedResults::bytes_of(std::uint64_t id) const {
@@ -105,9 +105,9 @@ void OrderedResults::write_chunks() {
             break;
         }
     }
-    trace_.set_run_delay(read_run_delay());
+    record_.trace.set_run_delay(read_run_delay());
     activity_.end();
-    usage_ = usage_of_this_thread("writer", begin);
+    record_.usage = usage_of_this_thread("writer", begin);
 }
 
 /// False: the thread is to end.
@@ -129,7 +129,7 @@ bool OrderedResults::write_next(std::uint64_t id) {
     const Instant end = Clock::now();
     const std::chrono::nanoseconds committing = commits_of_thread().time - before;
     const Instant committed = std::max(begin, end - committing);
-    trace_.add({.stage = Stage::write, .busy = {begin, committed}, .items = items, .bytes = outputs.size()});
+    record_.trace.add({.stage = Stage::write, .busy = {begin, committed}, .items = items, .bytes = outputs.size()});
     uncommitted_.items += items;
     uncommitted_.bytes += outputs.size();
     if (committing.count() > 0) {
@@ -171,7 +171,7 @@ bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_t
 void OrderedResults::add_commit(const Interval& busy) {
     uncommitted_.stage = Stage::commit;
     uncommitted_.busy = busy;
-    trace_.add(std::exchange(uncommitted_, {}));
+    record_.trace.add(std::exchange(uncommitted_, {}));
 }
 
 void OrderedResults::join() {

@@ -62,13 +62,10 @@ public:
     [[nodiscard]] std::uint64_t items_written() const noexcept { return items_.load(std::memory_order_relaxed); }
 
     /// Only after all chunks are written or the thread has ended.
-    [[nodiscard]] ThreadTrace take_trace();
-
-    /// CPU usage of the writing thread; call after take_trace().
-    [[nodiscard]] const ThreadUsage& usage() const noexcept { return usage_; }
+    [[nodiscard]] ThreadRecord take_record();
 
     /// Trace so far. Safe from any thread.
-    [[nodiscard]] ThreadTrace trace_so_far() const { return trace_; }
+    [[nodiscard]] ThreadTrace trace_so_far() const { return record_.trace; }
 
 private:
     struct alignas(64) Place {
@@ -93,9 +90,8 @@ private:
     std::vector<Place> places_;
     Activity own_activity_;
     Activity& activity_;
-    ThreadTrace trace_;
+    ThreadRecord record_;
     ThreadSpan uncommitted_;  // items and bytes since the last commit
-    ThreadUsage usage_;
     std::atomic<std::uint64_t> written_;
     std::atomic<std::uint64_t> items_{0};
     std::atomic<bool> hurrying_{false};

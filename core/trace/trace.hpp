@@ -159,6 +159,12 @@ public:
     [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return records(); }
 };
 
+/// What a host thread leaves when it has ended.
+struct ThreadRecord {
+    ThreadTrace trace;
+    ThreadUsage usage{};
+};
+
 /// What a rank does outside of its chunks; sequential, except for phases started early.
 enum class Phase : std::uint8_t {
     launch,    ///< MPI's start, the ranks' meeting and the alignment of their clocks.

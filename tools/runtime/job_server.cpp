@@ -128,11 +128,15 @@ RankTrace JobServer::run() {
     }
     const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
-    RankTrace of_drivers = team.take_trace();  // waits for them
-    RankTrace trace = joined(std::move(of_drivers), input_.take_traces(), results_.take_trace());
-    std::ranges::move(input_.take_usage(), std::back_inserter(trace.usage));
-    trace.usage.push_back(results_.usage());
-    return trace;
+    RankTrace trace = team.take_trace();  // waits for them
+    std::vector<ThreadRecord> ended = input_.take_records();
+    ended.push_back(results_.take_record());
+    std::vector<ThreadTrace> traces;
+    for (ThreadRecord& thread : ended) {
+        traces.push_back(std::move(thread.trace));
+        trace.usage.push_back(std::move(thread.usage));
+    }
+    return joined(std::move(trace), std::move(traces));
 }
 
 /// Saves what can be saved before this process is ended, while some of its threads may hang.
@@ -145,10 +149,9 @@ void JobServer::end_abruptly(const DriverTeam& team, ExitCode code, const ErrorT
     wait_until_committed();
 }
 
-/// Joins the traces of drivers, readers, writer and comm thread.
-RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const {
-    std::ranges::move(readers, std::back_inserter(trace.threads));
-    trace.threads.push_back(std::move(writer));
+/// Joins the trace of the drivers with those of readers and writer, `threads`, and of the comm thread.
+RankTrace JobServer::joined(RankTrace trace, std::vector<ThreadTrace> threads) const {
+    trace.threads = std::move(threads);
     trace.threads.push_back(comm_trace_.scatter);
     trace.threads.push_back(comm_trace_.gather);
     return trace;
@@ -256,7 +259,9 @@ RunReport JobServer::report() const {
 
 /// Report of a run that ends abruptly: this rank's records, and the other ranks' returned chunks.
 RunReport JobServer::partial_report(const DriverTeam& team, const ErrorText& reason) const {
-    RankTrace trace = joined(team.trace_so_far(), input_.traces_so_far(), results_.trace_so_far());
+    std::vector<ThreadTrace> threads = input_.traces_so_far();
+    threads.push_back(results_.trace_so_far());
+    RankTrace trace = joined(team.trace_so_far(), std::move(threads));
     RunReport report = this->report();
     report.ended_by = fmt::format("{}{}{}: {}", reason.id, reason.where.empty() ? "" : ": ", reason.where, reason.what);
     report.ranks.push_back(make_rank_report(complete_trace(context_, std::move(trace)), context_.start, {}));

@@ -62,7 +62,7 @@ private:
     void finish(const Served& served);
     void commit_what_came();
     [[nodiscard]] HangWatchOptions hang_watch_options();
-    [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<ThreadTrace> readers, ThreadTrace writer) const;
+    [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<ThreadTrace> threads) const;
     [[nodiscard]] RunReport partial_report(const DriverTeam& team, const ErrorText& reason) const;
     void wait_until_committed() const;
 

@@ -52,9 +52,9 @@ TEST_P(AnyReaders, BringEveryChunkThatIsLeftOnce) {
     }
 
     std::uint64_t traced = 0;
-    for (const ThreadTrace& activity : input.take_traces()) {
-        EXPECT_LE(activity.spans().size(), 2 * grid.chunks_left());
-        for (const ThreadSpan& span : activity.spans()) {
+    for (const ThreadRecord& record : input.take_records()) {
+        EXPECT_LE(record.trace.spans().size(), 2 * grid.chunks_left());
+        for (const ThreadSpan& span : record.trace.spans()) {
             traced += span.stage == Stage::parse || span.busy.begin == span.busy.end ? span.items : 0;
             EXPECT_LE(span.busy.begin, span.busy.end);
         }
@@ -280,7 +280,7 @@ TEST(ReadAhead, HasNothingToDoForAnEmptyInput) {
 
     ReadAhead input(source, ChunkGrid(0, 10), {.input_bytes = fake_input_bytes, .staged = 1, .readers = 2}, bell);
 
-    EXPECT_EQ(input.take_traces().size(), 2U);
+    EXPECT_EQ(input.take_records().size(), 2U);
 }
 
 TEST(ReadAhead, RefusesNoChunksAndNoReaders) {

@@ -69,7 +69,7 @@ TEST_P(AnyWindow, WritesInItemOrderInWhateverOrderChunksCome) {
 
         EXPECT_EQ(writer.results, test::expected_results(703, grid.items_done()));
         EXPECT_EQ(results.items_written(), 703U - grid.items_done());
-        const ThreadTrace trace = results.take_trace();
+        const ThreadTrace trace = results.take_record().trace;
         EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(trace.spans(), Stage::write, &ThreadSpan::stage)),
                   grid.chunks_left());
     }
@@ -169,7 +169,7 @@ TEST(OrderedResults, CountWhatEachCommitHasMadeDurable) {
     }
     wait_until_written(results, bell, 5);
 
-    const ThreadTrace trace = results.take_trace();
+    const ThreadTrace trace = results.take_record().trace;
 
     std::vector<std::uint64_t> items;
     std::vector<std::uint64_t> bytes;
