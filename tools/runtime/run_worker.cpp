@@ -62,6 +62,16 @@ Failure silent_root(const JobPlan& plan, const RootIsSilent& root) {
         failure);
 }
 
+/// What `step` returns, which takes place while rank 0 serves; if it fails, rank 0 is told.
+template <class Step>
+auto while_root_serves(const RankContext& context, Step step) {
+    try {
+        return step();
+    } catch (...) {
+        fail(context, true);
+    }
+}
+
 /// Runs `step` of a served run; if rank 0 ends the job meanwhile, or is lost, this rank ends too.
 void follow_root(const RankContext& context, const JobPlan& plan, const std::function<void()>& step) {
     try {
@@ -74,22 +84,22 @@ void follow_root(const RankContext& context, const JobPlan& plan, const std::fun
 }
 
 /// From the first chunk to the last. Returns the exit code of all ranks.
-int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting, PreparedRank& rank,
-         bool& root_serves) {
-    MpiWorker worker(*context.session, rank.endpoints, context.board.mine(), rank.wire,
-                     {.activity = &context.activities.add(ActivityKind::comm, "comm thread"),
-                      .longest_silence = longest_silence(plan.drain_timeout)});
-    DriverTeam team(*rank.app, rank.endpoints, driver_options(context, plan, rank));
-    warn_once(context, team.finding());
-    try {
+int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting, PreparedRank& rank) {
+    MpiWorker worker = while_root_serves(context, [&] {
+        check_memory(context, plan, rank);
+        return MpiWorker(*context.session, rank.endpoints, context.board.mine(), rank.wire,
+                         {.activity = &context.activities.add(ActivityKind::comm, "comm thread"),
+                          .longest_silence = longest_silence(plan.drain_timeout)});
+    });
+    DriverTeam team = while_root_serves(
+        context, [&] { return DriverTeam(*rank.app, rank.endpoints, driver_options(context, plan, rank)); });
+    while_root_serves(context, [&] {  // a failure ends here, where the drivers' buffers exist: messages may be pending
+        warn_once(context, team.finding());
         bind_comm_thread(context, rank.share);
         context.stop.enter(RunPhase::serving);
         follow_root(context, plan, [&] { worker.run(context.bell, context.stop); });
         context.stop.enter(RunPhase::finishing);
-    } catch (...) {  // here, while the drivers' buffers still exist: messages may be pending
-        fail(context, root_serves);
-    }
-    root_serves = false;
+    });
     RankTrace trace = complete_trace(context, team.take_trace());
     follow_root(context, plan, [&] { worker.wait_for_the_end(context.bell, context.stop); });
     return end_together(context, std::move(trace), rank.gpu_sampler->finish(),
@@ -100,7 +110,6 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
 }  // namespace
 
 int run_worker(const RankContext& context) {
-    bool root_serves = false;
     try {
         const Meeting meeting = meet_ranks(context);
         RootAnnouncement said = announce(context);
@@ -115,11 +124,9 @@ int run_worker(const RankContext& context) {
         const JobPlan& plan = said.plan;
         leave_notes_in(context, plan.dump_folder);
         PreparedRank rank = prepare_rank(context, plan, meeting, std::move(gpus));
-        root_serves = true;
-        check_memory(context, plan, rank);
-        return work(context, plan, meeting, rank, root_serves);
+        return work(context, plan, meeting, rank);
     } catch (...) {  // must not escape: the other ranks would wait for this one in MPI_Finalize forever
-        fail(context, root_serves);
+        fail(context, false);
     }
 }
 
