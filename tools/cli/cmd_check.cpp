@@ -11,7 +11,6 @@
 #include "core/paths.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/check_job.hpp"
-#include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -77,9 +76,7 @@ std::string as_json(const nlohmann::ordered_json& facts) {
 }
 
 int check(const ParsedArguments& parsed) {
-    const PreparedJob prepared =
-        prepare_job(read_job({.path = operand_of(parsed, "job file"), .overrides = overrides_of(parsed)}, parsed.apps),
-                    parsed.apps);
+    const PreparedJob prepared = prepare_job(read_job(job_file_of(parsed), parsed.apps), parsed.apps);
     check_prepared_job(prepared);
     warn_of_long_notice(prepared.job);
     const nlohmann::ordered_json facts = facts_of(prepared);

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "comm/mpi_session.hpp"
-#include "core/device/cuda.hpp"
 #include "core/json_types.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/stage_error.hpp"
@@ -12,6 +11,7 @@
 #include "tools/doctor/diagnose.hpp"
 #include "tools/doctor/gather.hpp"
 #include "tools/doctor/report.hpp"
+#include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace sluice {
@@ -25,14 +25,11 @@ namespace {
 /// From the job file, if there is one.
 Examination read_examination(const ParsedArguments& parsed) {
     Examination job;
-    if (!parsed.operands.empty() || parsed.has("set")) {
-        const JobConfig config = read_job(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps.keys());
-        job.wish = {.device = config.run.device, .devices = config.run.devices, .layout = config.layout};
-        job.output = config.output.path;
+    if (const std::optional<JobConfig> config = job_of(parsed)) {
+        job.wish = wish_of(*config);
+        job.output = config->output.path;
     }
-    job.device = job.wish.device != DeviceKind::automatic ? job.wish.device
-                 : cuda_device_count() > 0                ? DeviceKind::cuda
-                                                          : DeviceKind::host;
+    job.device = choose_device(job.wish.device);
     return job;
 }
 

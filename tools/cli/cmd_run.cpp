@@ -68,10 +68,8 @@ RunOptions run_options_of(const ParsedArguments& parsed, const std::string& name
 
 int run_job_file(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
-    const std::string path = operand_of(parsed, "job file");  // an invalid command line is reported before ranks meet
-    const std::vector<Override> overrides = overrides_of(parsed);
-    const auto file = [&] { return JobFile{.path = path, .overrides = overrides}; };
-    return run(file, parsed.apps, run_options_of(parsed, path));
+    const JobFile file = job_file_of(parsed);  // an invalid command line is reported before ranks meet
+    return run([&] { return file; }, parsed.apps, run_options_of(parsed, file.path));
 }
 
 int resume(const ParsedArguments& parsed) {

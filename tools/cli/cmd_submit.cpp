@@ -12,7 +12,6 @@
 #include "slurm/submit.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/check_job.hpp"
-#include "tools/runtime/job_file.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/output_places.hpp"
 #include "tools/runtime/run_observer.hpp"
@@ -22,7 +21,7 @@ namespace sluice {
 namespace {
 
 int print_script(const ParsedArguments& parsed) {
-    const JobConfig job = read_job_absolute(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps);
+    const JobConfig job = read_job_absolute(job_file_of(parsed), parsed.apps);
     print(batch_script(job, script_paths(job)));
     return 0;
 }
@@ -74,18 +73,16 @@ void check_files(const JobConfig& job) {
 
 /// Items of the job's output if it is complete, as `sluice run` would find, else nullopt. Reads the whole input only if
 /// there is a manifest. Throws Error, as `sluice run` would.
-std::optional<std::uint64_t> items_if_complete(const std::string& job_file, std::vector<Override> overrides,
-                                               const JobConfig& job, const Apps& apps) {
+std::optional<std::uint64_t> items_if_complete(JobFile file, const JobConfig& job, const Apps& apps) {
     const RunPaths paths = run_paths(job.output.path, extension_of(job.output.format));
     if (!status_of(paths.manifest())) {
         return std::nullopt;
     }
     if (const auto device = choices_of_run(job.output).device; device && job.run.device == DeviceKind::automatic) {
         // This machine's devices may differ from the nodes'.
-        overrides.push_back({.key = "run.device", .value = *device});
+        file.overrides.push_back({.key = "run.device", .value = *device});
     }
-    const PreparedJob prepared =
-        prepare_job(read_job({.path = job_file, .overrides = std::move(overrides)}, apps), apps);
+    const PreparedJob prepared = prepare_job(read_job(file, apps), apps);
     return check_output(prepared) == OutputState::complete ? std::optional(prepared.plan.items) : std::nullopt;
 }
 
@@ -101,7 +98,7 @@ int submit_job(const ParsedArguments& parsed) {
     if (parsed.has("json") && (parsed.has("dry-run") || parsed.has("test-only"))) {
         refuse_usage(parsed.command, "got --json, but --dry-run and --test-only print text alone");
     }
-    const JobConfig job = read_job_absolute(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps);
+    const JobConfig job = read_job_absolute(job_file_of(parsed), parsed.apps);
     const ScriptPaths paths = script_paths(job);
     warn_of_long_notice(job);
     if (parsed.has("dry-run")) {
@@ -113,8 +110,7 @@ int submit_job(const ParsedArguments& parsed) {
         return 0;
     }
     if (!parsed.has("no-files")) {
-        if (const auto items =
-                items_if_complete(operand_of(parsed, "job file"), overrides_of(parsed), job, parsed.apps)) {
+        if (const auto items = items_if_complete(job_file_of(parsed), job, parsed.apps)) {
             print(parsed.has("json") ? as_json(paths, std::nullopt, items) : already_complete(job.output.path, *items));
             return 0;
         }

@@ -61,15 +61,6 @@ Sight this_machine() {
     return sight;
 }
 
-/// Those of the job; the defaults without one.
-JobWish wish_of(const ParsedArguments& parsed) {
-    if (parsed.operands.empty() && !parsed.has("set")) {
-        return {};
-    }
-    const JobConfig job = read_job(operand_of(parsed, "job file"), overrides_of(parsed), parsed.apps.keys());
-    return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
-}
-
 /// The ranks of `wish`, each with the CPUs that it requests.
 RankLayout layout_of(Sight& sight, const JobWish& wish, std::optional<std::uint32_t> ranks) {
     const JobConfig::Layout& wanted = wish.layout;
@@ -106,7 +97,8 @@ RankLayout layout_of(Sight& sight, const JobWish& wish, std::optional<std::uint3
 
 int draw_topology(const ParsedArguments& parsed) {
     const std::optional<std::uint32_t> ranks = count_option(parsed, "ranks-per-node", most_ranks);
-    const JobWish wish = wish_of(parsed);
+    const std::optional<JobConfig> job = job_of(parsed);
+    const JobWish wish = job ? wish_of(*job) : JobWish{};
     Sight sight;
     if (parsed.has("xml")) {
         sight.topology = read_topology(parsed.options["xml"].as<std::string>());

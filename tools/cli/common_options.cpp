@@ -39,6 +39,15 @@ std::filesystem::path plan_of(const ParsedArguments& parsed) {
     return absolute_path(parsed.options["plan"].as<std::string>());
 }
 
+JobFile job_file_of(const ParsedArguments& parsed) {
+    return {.path = operand_of(parsed, "job file"), .overrides = overrides_of(parsed)};
+}
+
+std::optional<JobConfig> job_of(const ParsedArguments& parsed) {
+    const bool names_job = !parsed.operands.empty() || parsed.has("set");
+    return names_job ? std::optional(read_job(job_file_of(parsed), parsed.apps)) : std::nullopt;
+}
+
 std::string operand_of(const ParsedArguments& parsed, std::string_view what) {
     if (parsed.operands.empty() || parsed.operands.front().empty()) {
         refuse_usage(parsed.command, fmt::format("got no {}", what));

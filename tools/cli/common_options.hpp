@@ -10,6 +10,7 @@
 
 #include "core/config/config.hpp"
 #include "tools/cli/command_line.hpp"
+#include "tools/runtime/job_file.hpp"
 
 namespace sluice {
 
@@ -24,6 +25,12 @@ namespace sluice {
 
 /// The absolute path of the plan. Throws Error (usage) without --plan.
 [[nodiscard]] std::filesystem::path plan_of(const ParsedArguments& parsed);
+
+/// The job file that the operand names, with --set. Throws Error (usage) without an operand.
+[[nodiscard]] JobFile job_file_of(const ParsedArguments& parsed);
+
+/// Its job; nullopt with neither operand nor --set. Throws Error.
+[[nodiscard]] std::optional<JobConfig> job_of(const ParsedArguments& parsed);
 
 /// The operand, which is `what`: a "job file" or a "run". Throws Error (usage) without one.
 [[nodiscard]] std::string operand_of(const ParsedArguments& parsed, std::string_view what);

@@ -76,6 +76,10 @@ struct JobWish {
     JobConfig::Layout layout{};
 };
 
+[[nodiscard]] inline JobWish wish_of(const JobConfig& job) {
+    return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
+}
+
 /// "23.02": the two numbers that identify a release's features.
 struct SlurmVersion {
     int year = 0;

@@ -51,7 +51,7 @@ RunPaths find(const std::string& name, const Apps& apps) {
     if (is_number(name) && !std::filesystem::exists(name, unknown)) {
         place = folder_of_number(name);
     } else if (name.ends_with(".toml") && std::filesystem::is_regular_file(name, unknown)) {
-        place = read_job_absolute(name, {}, apps).output.path;
+        place = read_job_absolute({.path = name}, apps).output.path;
     }
     std::optional<RunPaths> paths = find_run(place);
     if (!paths) {

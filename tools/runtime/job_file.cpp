@@ -48,8 +48,9 @@ JobConfig read_job(const JobFile& file, const Apps& apps) {
     return job;
 }
 
-JobConfig read_job_absolute(const std::filesystem::path& file, std::span<const Override> overrides, const Apps& apps) {
-    return read_job(absolute_path(file), overrides, apps.keys());
+JobConfig read_job_absolute(JobFile file, const Apps& apps) {
+    file.path = absolute_path(file.path);
+    return read_job(file, apps);
 }
 
 JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const Apps& apps) {

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -23,8 +22,7 @@ struct JobFile {
 [[nodiscard]] JobConfig read_job(const JobFile& file, const Apps& apps);
 
 /// The same with absolute paths, so that it can be run from any folder.
-[[nodiscard]] JobConfig read_job_absolute(const std::filesystem::path& file, std::span<const Override> overrides,
-                                          const Apps& apps);
+[[nodiscard]] JobConfig read_job_absolute(JobFile file, const Apps& apps);
 
 /// The job stored by `run`'s first attempt (kept_text), with `overrides` and with `run` as its output, even if its
 /// folder was moved. Relative paths in `overrides` start from the folder that holds the output. Throws Error: no_input

@@ -18,13 +18,6 @@
 namespace sluice {
 namespace {
 
-DeviceKind choose_device(DeviceKind wanted) {
-    if (wanted != DeviceKind::automatic) {
-        return wanted;
-    }
-    return cuda_device_count() > 0 ? DeviceKind::cuda : DeviceKind::host;
-}
-
 void check_precision(const JobConfig::Run& run, DeviceKind device) {
     if (device == DeviceKind::host && run.precision != Precision::fp32) {
         const std::string no_gpu = why_no_cuda();
@@ -167,6 +160,13 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
             .gpu = std::move(device.gpu),
             .device_note = std::move(device.note),
             .chunk_note = {}};
+}
+
+DeviceKind choose_device(DeviceKind wanted) {
+    if (wanted != DeviceKind::automatic) {
+        return wanted;
+    }
+    return cuda_device_count() > 0 ? DeviceKind::cuda : DeviceKind::host;
 }
 
 bool is_chunk_size_measured(const PreparedJob& job) {

@@ -68,6 +68,9 @@ struct PreparedJob {
     std::string chunk_note;   // why the chunks have this size; may be empty
 };
 
+/// Host or CUDA; `wanted` unless that is automatic.
+[[nodiscard]] DeviceKind choose_device(DeviceKind wanted);
+
 /// Whether tune() still has to choose the chunk size, which is 1 until then.
 [[nodiscard]] bool is_chunk_size_measured(const PreparedJob& job);
 
