@@ -80,8 +80,8 @@ constexpr std::uint32_t channel_step = 64;  // what the kernels take
 constexpr std::uint32_t most_channels = 1024;
 constexpr std::uint32_t most_hidden = 8192;
 
-[[noreturn]] void refuse(const char* id, const std::string& where, std::string what, std::string hint) {
-    throw Error(ExitCode::bad_data, {id, where, std::move(what), std::move(hint)});
+[[noreturn]] void refuse_names(const TensorReader& reader, std::string what, std::string hint) {
+    throw Error(ExitCode::bad_data, {"E-MOD-058", reader.where(), std::move(what), std::move(hint)});
 }
 
 bool has_nul(const std::string& text) {
@@ -106,10 +106,9 @@ std::uint32_t size_of(const TensorReader& reader, const char* name, std::uint32_
     }
     const std::uint64_t size = entry->shape.front();
     if (size == 0 || size % step != 0 || size > most) {
-        refuse("E-MOD-047", reader.where(),
-               fmt::format("tensor {}: got {} outputs, expected {} up to {}", quoted(name), size,
-                           step == 1 ? "1" : fmt::format("a multiple of {}", step), most),
-               "check that the weights belong to this app");
+        refuse_tensors(reader.where(),
+                       fmt::format("tensor {}: got {} outputs, expected {} up to {}", quoted(name), size,
+                                   step == 1 ? "1" : fmt::format("a multiple of {}", step), most));
     }
     return static_cast<std::uint32_t>(size);
 }
@@ -173,8 +172,8 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path) {
     const TensorReader reader(path);
     const std::string* text = reader.metadata(labels_key);
     if (text == nullptr) {
-        refuse("E-MOD-058", reader.where(), "output.names is set, but these weights do not name their classes",
-               "leave output.names out, or export the weights with labels");
+        refuse_names(reader, "output.names is set, but these weights do not name their classes",
+                     "leave output.names out, or export the weights with labels");
     }
     std::vector<std::string> names;
     const nlohmann::json list = nlohmann::json::parse(*text, nullptr, false);
@@ -186,10 +185,10 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path) {
     const std::set<std::string> different(names.begin(), names.end());
     if (names.size() != classifier_classes || different.size() != names.size() || different.contains("") ||
         std::ranges::any_of(names, has_nul)) {  // .npy fills names up with NUL
-        refuse("E-MOD-058", reader.where(),
-               fmt::format("metadata {}: got {}, expected a JSON list of {} different names", quoted(labels_key),
-                           quoted(*text), classifier_classes),
-               "export the weights with labels");
+        refuse_names(reader,
+                     fmt::format("metadata {}: got {}, expected a JSON list of {} different names", quoted(labels_key),
+                                 quoted(*text), classifier_classes),
+                     "export the weights with labels");
     }
     return names;
 }

@@ -151,11 +151,9 @@ private:
                (name.starts_with("layers.") && name.ends_with(".rotary_emb.inv_freq"));
     }
 
-    [[noreturn]] void refuse_tensor(std::string_view name, std::string what) const {
-        throw Error(ExitCode::bad_data, {.id = "E-MOD-047",
-                                         .where = where_,
-                                         .what = fmt::format("tensor {} {}", quoted(name), what),
-                                         .hint = "check that the weights belong to this config.json"});
+    [[noreturn]] void refuse_tensor(std::string_view name, std::string_view what) const {
+        refuse_tensors(where_, fmt::format("tensor {} {}", quoted(name), what),
+                       "check that the weights belong to this config.json");
     }
 
     std::string where_;

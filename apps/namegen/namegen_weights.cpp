@@ -17,23 +17,17 @@ constexpr std::uint64_t largest_size = 1U << 16U;  // of an embedding or a state
 constexpr std::size_t head_floats = 16;            // a cache line for the sizes
 static_assert(sizeof(GruShape) <= head_floats * sizeof(float));
 
-[[noreturn]] void refuse_tensors(const TensorReader& reader, std::string what) {
-    throw Error(ExitCode::bad_data, {.id = "E-MOD-047",
-                                     .where = reader.where(),
-                                     .what = std::move(what),
-                                     .hint = "check that the weights belong to this app"});
-}
-
 /// The columns of a matrix with a row a symbol.
 std::uint32_t columns_of_symbols(const TensorReader& reader, const char* name) {
     const SafetensorsEntry* const entry = reader.find(name);
     if (entry == nullptr) {
-        refuse_tensors(reader, fmt::format("tensor {} is missing", sluice::quoted(name)));
+        refuse_tensors(reader.where(), fmt::format("tensor {} is missing", sluice::quoted(name)));
     }
     const std::vector<std::uint64_t>& shape = entry->shape;
     if (shape.size() != 2 || shape[0] != gru_symbols || shape[1] == 0 || shape[1] > largest_size) {
-        refuse_tensors(reader, fmt::format("tensor {}: got shape [{}], expected [{},1..{}]", sluice::quoted(name),
-                                           fmt::join(shape, ","), gru_symbols, largest_size));
+        refuse_tensors(reader.where(),
+                       fmt::format("tensor {}: got shape [{}], expected [{},1..{}]", sluice::quoted(name),
+                                   fmt::join(shape, ","), gru_symbols, largest_size));
     }
     return static_cast<std::uint32_t>(shape[1]);
 }
@@ -44,7 +38,7 @@ std::uint32_t layers_in(const TensorReader& reader) {
         ++layers;
     }
     if (layers > most_layers) {
-        refuse_tensors(reader, fmt::format("got {} layers, expected 1 to {}", layers, most_layers));
+        refuse_tensors(reader.where(), fmt::format("got {} layers, expected 1 to {}", layers, most_layers));
     }
     return layers;
 }

@@ -60,15 +60,13 @@ SafetensorsHeader read_header(const WeightsFile& file) {
 
 void check_wanted(const SafetensorsEntry& entry, const TensorSpec& spec, const std::string& where) {
     if (!find_float_type(entry.dtype)) {
-        refuse("E-MOD-047", where,
-               fmt::format("tensor {} is {}, expected F32, F16 or BF16", sluice::quoted(spec.name), entry.dtype),
-               "export the weights as fp32");
+        refuse_tensors(
+            where, fmt::format("tensor {} is {}, expected F32, F16 or BF16", sluice::quoted(spec.name), entry.dtype),
+            "export the weights as fp32");
     }
     if (entry.shape != spec.shape) {
-        refuse("E-MOD-047", where,
-               fmt::format("tensor {}: got shape {}, expected {}", sluice::quoted(spec.name), shape_text(entry.shape),
-                           shape_text(spec.shape)),
-               "check that the weights belong to this app");
+        refuse_tensors(where, fmt::format("tensor {}: got shape {}, expected {}", sluice::quoted(spec.name),
+                                          shape_text(entry.shape), shape_text(spec.shape)));
     }
 }
 
@@ -76,8 +74,7 @@ void check_no_extra(std::span<const SafetensorsEntry> entries, std::span<const T
                     const std::string& where) {
     for (const SafetensorsEntry& entry : entries) {
         if (std::ranges::find(wanted, entry.name, &TensorSpec::name) == wanted.end()) {
-            refuse("E-MOD-047", where, fmt::format("tensor {} is not one of this model's", sluice::quoted(entry.name)),
-                   "check that the weights belong to this app");
+            refuse_tensors(where, fmt::format("tensor {} is not one of this model's", sluice::quoted(entry.name)));
         }
     }
 }
@@ -94,6 +91,10 @@ bool looks_like_safetensors(const WeightsFile& file) {
 }
 
 }  // namespace
+
+void refuse_tensors(const std::string& where, std::string what, std::string hint) {
+    refuse("E-MOD-047", where, std::move(what), std::move(hint));
+}
 
 std::uint64_t TensorSpec::elements() const noexcept {
     std::uint64_t count = 1;
@@ -152,8 +153,7 @@ void TensorReader::check(std::span<const TensorSpec> wanted) const {
 const SafetensorsEntry& TensorReader::entry_of(const TensorSpec& spec) const {
     const SafetensorsEntry* const entry = find(spec.name);
     if (entry == nullptr) {
-        refuse("E-MOD-047", where(), fmt::format("tensor {} is missing", sluice::quoted(spec.name)),
-               "check that the weights belong to this app");
+        refuse_tensors(where(), fmt::format("tensor {} is missing", sluice::quoted(spec.name)));
     }
     check_wanted(*entry, spec, where());
     return *entry;

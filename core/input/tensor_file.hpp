@@ -22,6 +22,10 @@ struct TensorSpec {
     [[nodiscard]] std::uint64_t elements() const noexcept;
 };
 
+/// Throws Error (bad_data, E-MOD-047): what `where` holds is not what the model wants.
+[[noreturn]] void refuse_tensors(const std::string& where, std::string what,
+                                 std::string hint = "check that the weights belong to this app");
+
 /// A weights file that is open and whose header is known: safetensors, by its extension `.safetensors` or by a
 /// plausible header, else headerless little-endian fp32.
 class TensorReader {
