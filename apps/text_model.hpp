@@ -8,10 +8,17 @@
 #include <vector>
 
 #include "apps/certified_texts.hpp"
+#include "core/app.hpp"
 #include "core/model.hpp"
 #include "kernels/text_writer.hpp"
 
 namespace sluice {
+
+/// OpenApp::product_work() of text writers, which compute tf32x3 by products of fp16.
+[[nodiscard]] constexpr ProductWork product_work_of_texts(Precision precision) noexcept {
+    return precision == Precision::tf32x3 ? ProductWork{.precision = Precision::fp16, .products = 3}
+                                          : product_work_of(precision);
+}
 
 /// A model of any text writer.
 class TextModel : public Model {

@@ -13,6 +13,7 @@
 #include "apps/gpt2/gpt2_model.hpp"
 #include "apps/gpt2/gpt2_options.hpp"
 #include "apps/gpt2/tokenizer.hpp"
+#include "apps/text_model.hpp"
 #include "core/error.hpp"
 #include "kernels/decoder.hpp"
 #include "kernels/kernels.hpp"
@@ -83,10 +84,7 @@ public:
         return 2 * (blocks * steps + width * shape.vocabulary * options_.sampling.max_new);
     }
 
-    ProductWork product_work(Precision precision) const noexcept override {
-        return precision == Precision::tf32x3 ? ProductWork{.precision = Precision::fp16, .products = 3}
-                                              : product_work_of(precision);
-    }
+    ProductWork product_work(Precision precision) const noexcept override { return product_work_of_texts(precision); }
 
     std::vector<AppFile> files() const override {
         std::vector<AppFile> files;

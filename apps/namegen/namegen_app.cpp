@@ -54,10 +54,7 @@ public:
         return 2 * products * std::max(1U, options_.sampling.max_length - 1);
     }
 
-    ProductWork product_work(Precision precision) const noexcept override {
-        return precision == Precision::tf32x3 ? ProductWork{.precision = Precision::fp16, .products = 3}
-                                              : product_work_of(precision);
-    }
+    ProductWork product_work(Precision precision) const noexcept override { return product_work_of_texts(precision); }
 
     std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<NamegenCodec>(options_); }
     WeightBlob read_weights(const std::string& path) const override { return read_namegen_weights(path); }
