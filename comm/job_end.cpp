@@ -27,6 +27,17 @@ bool announces_limit(const ReceivedSignal& received) {
     return received.signal == SIGUSR1 && received.reason != StopReason::signal && !received.since_first;
 }
 
+/// Rank 0 says and notes why the job ends, and tells the others.
+Ending end_by_root(ExitCode code, Ending::Saves saves, Ending::Way way) {
+    return {
+        .code = code, .is_said = true, .notes_end = true, .saves = saves, .tells = Ending::Tells::ranks, .way = way};
+}
+
+Ending noting_loss(Ending ending, bool notes_loss = true) {
+    ending.notes_loss = notes_loss;
+    return ending;
+}
+
 }  // namespace
 
 SignalAnswer answer_signal(const ReceivedSignal& received) {
@@ -55,44 +66,21 @@ Ending decide_end(const EndFacts& facts) {
     using Tells = Ending::Tells;
     using Way = Ending::Way;
     switch (facts.cause) {
-        case EndCause::unprepared:  // alone, the caller of run() reports it
-            return {.code = facts.code,
-                    .is_said = !facts.is_alone,
-                    .notes_end = true,
-                    .saves = Saves::status,
-                    .tells = Tells::ranks,
-                    .way = Way::unwind};
+        case EndCause::unprepared: {
+            Ending ending = end_by_root(facts.code, Saves::status, Way::unwind);
+            ending.is_said = !facts.is_alone;  // alone, the caller of run() reports it
+            return ending;
+        }
         case EndCause::done:
             return {.code = ExitCode::ok, .saves = Saves::output, .tells = Tells::ranks, .way = Way::unwind};
         case EndCause::drained:
-            return {.code = ExitCode::stopped_early,
-                    .is_said = true,
-                    .notes_end = true,
-                    .saves = Saves::results,
-                    .tells = Tells::ranks,
-                    .way = Way::unwind};
+            return end_by_root(ExitCode::stopped_early, Saves::results, Way::unwind);
         case EndCause::drain_too_long:  // other ranks are busy and receive no messages
-            return {.code = ExitCode::stopped_early,
-                    .is_said = true,
-                    .notes_end = true,
-                    .saves = Saves::results,
-                    .tells = Tells::ranks,
-                    .way = Way::abort};
+            return end_by_root(ExitCode::stopped_early, Saves::results, Way::abort);
         case EndCause::rank_lost:
-            return {.code = ExitCode::internal,
-                    .is_said = true,
-                    .notes_end = true,
-                    .notes_loss = true,
-                    .saves = Saves::results,
-                    .tells = Tells::ranks,
-                    .way = Way::abort};
+            return noting_loss(end_by_root(ExitCode::internal, Saves::results, Way::abort));
         case EndCause::given_up:
-            return {.code = ExitCode::communication,
-                    .is_said = true,
-                    .notes_end = true,
-                    .saves = Saves::results,
-                    .tells = Tells::ranks,
-                    .way = Way::abort};
+            return end_by_root(ExitCode::communication, Saves::results, Way::abort);
         case EndCause::failure:
             if (!facts.is_root) {
                 return {.code = facts.code,
@@ -100,13 +88,8 @@ Ending decide_end(const EndFacts& facts) {
                         .tells = facts.root_serves ? Tells::root : Tells::nobody,
                         .way = Way::abort};
             }
-            return {.code = facts.code,
-                    .is_said = true,
-                    .notes_end = true,
-                    .notes_loss = facts.is_of_device && counts_as_death(facts.code),
-                    .saves = Saves::status,
-                    .tells = Tells::ranks,
-                    .way = Way::abort};
+            return noting_loss(end_by_root(facts.code, Saves::status, Way::abort),
+                               facts.is_of_device && counts_as_death(facts.code));
         case EndCause::root_ended:
             return {.code = facts.code, .way = Way::abort};
         case EndCause::root_lost:
