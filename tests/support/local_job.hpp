@@ -21,33 +21,57 @@ struct LocalJob {
     FakeDriverOptions driver{};
 };
 
+/// Rank 0's side of a job in one process, for drivers of `endpoints`.
+struct LocalServer {
+    /// All arguments outlive it.
+    LocalServer(const LocalJob& job, const ItemSource& source, OutputWriter& writer)
+        : grid(ChunkGrid(source.count(), job.driver.chunk_items).from(job.first_chunk)),
+          input(source, grid, {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers}, bell),
+          results(writer, grid, fake_output_bytes, job.window, bell),
+          server(grid, input, results,
+                 {.distribution = job.distribution, .devices_of_rank = {job.devices}, .depth = job.driver.depth}),
+          endpoints(make_endpoints(job, bell)),
+          trace(1, grid.chunks_left()),
+          hub(endpoints, server, record, trace, 0) {}
+
+    /// To the end, or a failure, of which the drivers are told.
+    void run() {
+        try {
+            static_cast<void>(serve(server, hub, nullptr, bell, stop));
+        } catch (...) {
+            for (Endpoint& endpoint : endpoints) {
+                endpoint.abandon(std::current_exception());
+            }
+            throw;
+        }
+    }
+
+    static std::deque<Endpoint> make_endpoints(const LocalJob& job, Doorbell& bell) {
+        std::deque<Endpoint> endpoints;
+        for (std::uint32_t i = 0; i < job.devices; ++i) {
+            endpoints.emplace_back(job.driver.depth, bell);
+        }
+        return endpoints;
+    }
+
+    Doorbell bell;
+    StopRequest stop{bell};
+    ChunkGrid grid;
+    ReadAhead input;
+    OrderedResults results;
+    ChunkServer server;
+    std::deque<Endpoint> endpoints;
+    RankEntry record;
+    CommTrace trace;
+    LocalHub hub;
+};
+
 /// Runs a job in this process, with drivers, readers and writer on their own threads and the comm loop on the caller's.
 /// Returns the devices' traces.
 inline std::deque<DeviceTrace> run_locally(const LocalJob& job, const ItemSource& source, OutputWriter& writer) {
-    Doorbell bell;
-    const StopRequest stop(bell);
-    const ChunkGrid grid = ChunkGrid(source.count(), job.driver.chunk_items).from(job.first_chunk);
-    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers},
-                    bell);
-    OrderedResults results(writer, grid, fake_output_bytes, job.window, bell);
-    ChunkServer server(grid, input, results,
-                       {.distribution = job.distribution, .devices_of_rank = {job.devices}, .depth = job.driver.depth});
-    std::deque<Endpoint> endpoints;
-    for (std::uint32_t i = 0; i < job.devices; ++i) {
-        endpoints.emplace_back(job.driver.depth, bell);
-    }
-    RankEntry record;
-    CommTrace trace(1, grid.chunks_left());
-    LocalHub hub(endpoints, server, record, trace, 0);
-    FakeDrivers drivers(endpoints, grid.chunks_left(), job.driver);
-    try {
-        static_cast<void>(serve(server, hub, nullptr, bell, stop));
-    } catch (...) {
-        for (Endpoint& endpoint : endpoints) {
-            endpoint.abandon(std::current_exception());
-        }
-        throw;
-    }
+    LocalServer server(job, source, writer);
+    FakeDrivers drivers(server.endpoints, server.grid.chunks_left(), job.driver);
+    server.run();
     return drivers.take_traces();
 }
 

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
-#include "comm/serve.hpp"
 #include "core/stage_error.hpp"
-#include "tests/support/fake_job.hpp"
+#include "tests/support/local_job.hpp"
 
 namespace sluice {
 namespace {
@@ -56,39 +56,18 @@ struct Outcome {
 
 /// A job of 100 items on three host devices.
 Outcome run_team(const TeamApp& app, std::uint32_t chunk_items) {
-    Doorbell bell;
-    const StopRequest stop(bell);
     const FakeSource source(100);
-    const ChunkGrid grid(100, chunk_items);
-    Outcome outcome;
     MemoryWriter writer;
-    ReadAhead input(source, grid, {.input_bytes = test::fake_input_bytes, .staged = 4}, bell);
-    OrderedResults results(writer, grid, test::fake_output_bytes, 8, bell);
-    ChunkServer server(grid, input, results, {.devices_of_rank = {3}, .depth = 2});
-    std::deque<Endpoint> endpoints;
-    for (int i = 0; i < 3; ++i) {
-        endpoints.emplace_back(2, bell);
-    }
-    RankEntry record;
-    CommTrace trace(1, grid.chunks());
-    LocalHub hub(endpoints, server, record, trace, 0);
-    DriverTeam team(app, endpoints,
+    test::LocalServer server({.devices = 3, .driver = {.depth = 2, .chunk_items = chunk_items}}, source, writer);
+    DriverTeam team(app, server.endpoints,
                     {.places = {{.number = 0}, {.number = 1}, {.number = 2}},
                      .pipeline = {.depth = 2, .chunk_items = chunk_items},
                      .memory = needs_of(app, chunk_items),
                      .host_bytes = memory_of_rank,
-                     .chunks = grid.chunks()});
-    try {
-        static_cast<void>(serve(server, hub, nullptr, bell, stop));
-    } catch (...) {
-        for (Endpoint& endpoint : endpoints) {
-            endpoint.abandon(std::current_exception());
-        }
-        throw;
-    }
-    outcome.trace = team.take_trace();
-    outcome.results = writer.results;
-    return outcome;
+                     .chunks = server.grid.chunks()});
+    server.run();
+    RankTrace trace = team.take_trace();
+    return {.results = writer.results, .trace = std::move(trace)};
 }
 
 TEST(DriverTeam, DrivesEveryDeviceToTheEndAndRecordsIt) {
