@@ -4,7 +4,6 @@
 
 #include <array>
 #include <string>
-#include <string_view>
 
 #include "core/error.hpp"
 
@@ -12,7 +11,6 @@ namespace sluice {
 namespace {
 
 constexpr double highest_temperature = 100;
-constexpr std::array<std::string_view, 3> draw_sources{"philox", "libc", "input"};  // as DrawsFrom
 
 constexpr std::array keys{
     KeySpec{.section = "generate",
@@ -38,7 +36,7 @@ constexpr std::array keys{
     KeySpec{.section = "generate",
             .name = "rng",
             .type = KeyType::text,
-            .choices = draw_sources,
+            .choices = words_of<DrawsFrom>,
             .fallback = "\"philox\"",
             .help = "Source of random numbers: counter-based by item, glibc's rand(), or the input file."},
     KeySpec{.section = "generate",
@@ -86,8 +84,7 @@ std::span<const KeySpec> namegen_keys() {
 
 NamegenOptions read_namegen_options(const AppSettings& settings) {
     NamegenOptions options;
-    const auto& rng = settings.get<std::string>("generate.rng");
-    options.draws = rng == "libc" ? DrawsFrom::libc : rng == "input" ? DrawsFrom::input : DrawsFrom::philox;
+    options.draws = enum_of<DrawsFrom>(settings.get<std::string>("generate.rng")).value();
     Sampling& sampling = options.sampling;
     sampling.max_length = static_cast<std::uint32_t>(settings.get<std::uint64_t>("generate.max_length"));
     sampling.temperature = static_cast<float>(settings.get<double>("generate.temperature"));

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
+#include "core/modes.hpp"
 #include "core/settings.hpp"
 #include "kernels/generator.hpp"
 
@@ -16,6 +19,9 @@ enum class DrawsFrom : std::uint8_t {
     libc,    ///< glibc's rand().
     input,   ///< The input file.
 };
+
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<DrawsFrom>{"philox", "libc", "input"};
 
 /// A job's settings of the app "namegen".
 struct NamegenOptions {
