@@ -85,6 +85,11 @@ public:
 
     /// Null if the job omits a key without a default.
     [[nodiscard]] const SettingValue* find(std::string_view name) const noexcept;
+    template <class Value>
+    [[nodiscard]] const Value* find(std::string_view name) const {
+        const SettingValue* const value = find(name);
+        return value == nullptr ? nullptr : &std::get<Value>(*value);
+    }
 
     /// Value of a key that is present and holds a `Value`: bool, std::uint64_t, double, ….
     template <class Value>

@@ -170,14 +170,14 @@ TokenSampling read_sampling(const AppSettings& settings) {
     if (sampling.temperature == 0) {
         check_greedy(settings);
     }
-    if (settings.find("generate.top_k") != nullptr) {
-        sampling.top_k = number(settings, "generate.top_k");
+    if (const auto* const top_k = settings.find<std::uint64_t>("generate.top_k")) {
+        sampling.top_k = static_cast<std::uint32_t>(*top_k);
     }
-    if (settings.find("generate.top_p") != nullptr) {
-        sampling.top_p = static_cast<float>(settings.get<double>("generate.top_p"));
+    if (const auto* const top_p = settings.find<double>("generate.top_p")) {
+        sampling.top_p = static_cast<float>(*top_p);
     }
-    if (settings.find("generate.seed") != nullptr) {
-        sampling.seed = settings.get<std::uint64_t>("generate.seed");
+    if (const auto* const seed = settings.find<std::uint64_t>("generate.seed")) {
+        sampling.seed = *seed;
     }
     return sampling;
 }
@@ -185,7 +185,8 @@ TokenSampling read_sampling(const AppSettings& settings) {
 Files read_files(const AppSettings& settings) {
     Files files;
     const auto named = [&](const char* key) -> std::optional<std::filesystem::path> {
-        return settings.find(key) == nullptr ? std::nullopt : std::optional(settings.get<std::filesystem::path>(key));
+        const auto* const path = settings.find<std::filesystem::path>(key);
+        return path == nullptr ? std::nullopt : std::optional(*path);
     };
     const auto beside = [&](const char* name) -> std::optional<std::filesystem::path> {
         if (settings.weights() == nullptr) {
@@ -242,8 +243,8 @@ Options read_options(const AppSettings& settings) {
     options.gives_log_probability = settings.get<bool>("generate.log_probability");
     options.gives_token_log_probabilities = settings.get<bool>("generate.token_log_probabilities");
     options.files = read_files(settings);
-    if (settings.find("generate.stop") != nullptr) {
-        options.stops = settings.get<std::vector<std::string>>("generate.stop");
+    if (const auto* const stops = settings.find<std::vector<std::string>>("generate.stop")) {
+        options.stops = *stops;
     }
     if (std::ranges::find(options.stops, "") != options.stops.end()) {
         refuse_option("stop", "an empty string ends every text before it begins", "remove it");

@@ -91,11 +91,11 @@ NamegenOptions read_namegen_options(const AppSettings& settings) {
     if (sampling.temperature == 0) {
         check_greedy(settings, options.draws);
     }
-    if (settings.find("generate.top_k") != nullptr) {
-        sampling.top_k = static_cast<std::uint32_t>(settings.get<std::uint64_t>("generate.top_k"));
+    if (const auto* const top_k = settings.find<std::uint64_t>("generate.top_k")) {
+        sampling.top_k = static_cast<std::uint32_t>(*top_k);
     }
-    if (settings.find("generate.seed") != nullptr) {
-        sampling.seed = settings.get<std::uint64_t>("generate.seed");
+    if (const auto* const seed = settings.find<std::uint64_t>("generate.seed")) {
+        sampling.seed = *seed;
         check_seed(sampling.seed, options.draws);
     }
     return options;

@@ -145,8 +145,8 @@ public:
         BabbleOptions options{.most = static_cast<std::uint32_t>(settings.get<std::uint64_t>("generate.most")),
                               .goes_on = settings.get<double>("generate.goes_on"),
                               .seed = settings.get<std::uint64_t>("generate.seed")};
-        if (settings.find("generate.deadly") != nullptr) {
-            options.deadly = settings.get<std::uint64_t>("generate.deadly");
+        if (const auto* const deadly = settings.find<std::uint64_t>("generate.deadly")) {
+            options.deadly = *deadly;
         }
         return std::make_unique<OpenBabble>(options, settings.get<std::filesystem::path>("generate.alphabet"));
     }
