@@ -9,8 +9,6 @@
 namespace sluice {
 namespace {
 
-constexpr const char* suffix = ".sluice";
-
 bool is_folder(const std::filesystem::path& path) {
     const auto status = status_of(path);
     return status && S_ISDIR(status->st_mode);
@@ -24,7 +22,8 @@ std::filesystem::path without_slash(const std::filesystem::path& path) {
 }  // namespace
 
 std::filesystem::path RunPaths::run_folder() const {
-    return layout == OutputLayout::folder ? output / suffix : std::filesystem::path(output.native() + suffix);
+    return layout == OutputLayout::folder ? output / run_folder_suffix
+                                          : std::filesystem::path(output.native() + std::string(run_folder_suffix));
 }
 
 std::filesystem::path RunPaths::attempt(std::uint32_t number) const {
@@ -32,7 +31,7 @@ std::filesystem::path RunPaths::attempt(std::uint32_t number) const {
 }
 
 std::filesystem::path RunPaths::manifest() const {
-    return (layout == OutputLayout::folder ? output : run_folder()) / "MANIFEST.json";
+    return (layout == OutputLayout::folder ? output : run_folder()) / manifest_name;
 }
 
 std::filesystem::path RunPaths::published_folder() const {
@@ -59,11 +58,11 @@ RunPaths run_paths(const std::filesystem::path& output, const std::string& exten
 std::optional<RunPaths> find_run(const std::filesystem::path& path) {
     const std::filesystem::path output = without_slash(path);
     const std::string name = output.filename().native();
-    if (name == suffix) {
+    if (name == run_folder_suffix) {
         return find_run(output.parent_path());
     }
-    if (name.ends_with(suffix) && is_folder(output)) {
-        return find_run(output.native().substr(0, output.native().size() - std::string_view(suffix).size()));
+    if (name.ends_with(run_folder_suffix) && is_folder(output)) {
+        return find_run(output.native().substr(0, output.native().size() - run_folder_suffix.size()));
     }
     for (const OutputLayout layout : {OutputLayout::folder, OutputLayout::file}) {
         RunPaths paths{.layout = layout, .output = output, .extension = {}};

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace sluice {
 
@@ -11,6 +12,11 @@ enum class OutputLayout {
     file,    ///< One file: "labels.csv"; the run's own folder is "labels.csv.sluice" beside it.
     folder,  ///< "labels/" with part-00000.csv, part-00001.csv, …; the run's own folder is "labels/.sluice".
 };
+
+/// What the names of runs' own folders end in.
+inline constexpr std::string_view run_folder_suffix = ".sluice";
+
+inline constexpr std::string_view manifest_name = "MANIFEST.json";
 
 /// Where everything of a run lies. docs/output-protocol.md draws it.
 struct RunPaths {

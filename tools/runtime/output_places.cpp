@@ -24,7 +24,6 @@ using Path = std::filesystem::path;
 constexpr std::size_t longest_report = std::size_t{256} << 20;  // some KiB per rank
 constexpr std::size_t report_start_bytes = 4096;
 constexpr std::size_t manifest_start_bytes = 4096;
-constexpr std::string_view run_folder_suffix = ".sluice";
 
 /// Throws Error (cannot_create) when the parent folder of `path`, the value of `key`, is missing or not writable.
 void check_folder_of(const std::filesystem::path& path, std::string_view key) {
@@ -68,7 +67,7 @@ bool is_same_folder(const Path& one, const Path& other) {
 }
 
 bool has_manifest(const Path& folder) {
-    const Path manifest = folder / "MANIFEST.json";
+    const Path manifest = folder / manifest_name;
     std::error_code unknown;
     if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(manifest, unknown))) {
         return false;
