@@ -65,7 +65,7 @@ struct OpenedJob {
 
 OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases) {
     PhaseTimer opening(phases, Phase::job);
-    if (!is_published(job.output.path)) {
+    if (!seems_published(job.output.path)) {
         check_output_path(job.output.path);
         check_report_path(job.output.report, job.output.path);
     }

@@ -132,7 +132,7 @@ void refuse_other_files(const Path& report) {
 
 }  // namespace
 
-bool is_published(const std::filesystem::path& output) {
+bool seems_published(const std::filesystem::path& output) {
     std::error_code unknown;  // a path that cannot be looked at is refused by others
     return std::filesystem::exists(run_paths(output, {}).manifest(), unknown);
 }

@@ -7,8 +7,8 @@ namespace sluice {
 
 // Where a job may write, checked before a run computes anything.
 
-/// Whether `output` has a manifest: then a run of it writes nothing.
-[[nodiscard]] bool is_published(const std::filesystem::path& output);
+/// Whether `output` has a manifest, whatever is in it: then a run of it writes nothing.
+[[nodiscard]] bool seems_published(const std::filesystem::path& output);
 
 /// Throws Error (cannot_create) when the output could not be written.
 void check_output_path(const std::filesystem::path& output);
