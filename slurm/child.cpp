@@ -15,6 +15,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
+#include "core/split.hpp"
 
 namespace sluice {
 namespace {
@@ -190,11 +191,10 @@ bool knows_no_such_job(const ChildResult& result) {
 
 std::string_view line_of(std::string_view word, std::string_view lines) {
     while (!lines.empty()) {
-        const std::string_view line = lines.substr(0, lines.find('\n'));
+        const std::string_view line = take_until(lines, '\n');
         if (line.starts_with(word) && line.substr(word.size()).starts_with(' ')) {
             return line.substr(word.size() + 1);
         }
-        lines.remove_prefix(std::min(lines.size(), line.size() + 1));
     }
     return {};
 }
@@ -203,9 +203,7 @@ std::string complaint_of(const ChildResult& result) {
     std::string lines;
     std::string_view rest = result.err;
     while (!rest.empty()) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-        if (!line.empty()) {
+        if (const std::string_view line = take_until(rest, '\n'); !line.empty()) {
             lines += (lines.empty() ? "" : "; ") + std::string(line);
         }
     }

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "core/split.hpp"
 #include "slurm/child.hpp"
 
 namespace sluice {
@@ -98,9 +99,8 @@ std::optional<QueuedJob> find_in_queue(const Submission& submission) {
     if (result && result->exit_code == 0) {
         std::string_view text = result->out;
         while (!text.empty()) {
-            const std::string_view line = text.substr(0, text.find('\n'));
-            text.remove_prefix(std::min(text.size(), line.size() + 1));
-            if (auto job = parse_queue_line(line)) {  // with --clusters the first line is the cluster's name
+            // With --clusters the first line is the cluster's name.
+            if (auto job = parse_queue_line(take_until(text, '\n'))) {
                 return job;
             }
         }

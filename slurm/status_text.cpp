@@ -16,7 +16,7 @@ constexpr double stale_after = 15;
 constexpr double longest_time = 1e9;
 constexpr std::size_t most_rows = 32;
 
-std::string time_text(double seconds) {
+std::string whole_seconds_text(double seconds) {
     return duration_text(std::chrono::seconds(std::llround(std::clamp(seconds, 0.0, longest_time))));
 }
 
@@ -30,7 +30,7 @@ std::string rate_line(const RunStatus& status) {
     std::string text = fmt::format("rate      {:.1f} items/s written, {:.1f} on average", status.items_per_second,
                                    status.mean_items_per_second);
     if (status.seconds_left) {
-        text += fmt::format("; {} left", time_text(*status.seconds_left));
+        text += fmt::format("; {} left", whole_seconds_text(*status.seconds_left));
     }
     return text + '\n';
 }
@@ -60,10 +60,10 @@ std::string state_line(const RunSight& sight) {
         return text + fmt::format(", exit code {}{}{}\n", status.end->code, follows.empty() ? "" : "; ", follows);
     }
     if (sight.gone) {
-        text += fmt::format(" when last seen, {} ago: its process is gone", time_text(sight.age));
+        text += fmt::format(" when last seen, {} ago: its process is gone", whole_seconds_text(sight.age));
     } else if (is_stale(sight)) {
         const bool is_suspended = sight.queued && sight.queued->state == "SUSPENDED";
-        text += fmt::format(" when last seen, {} ago: {}", time_text(sight.age),
+        text += fmt::format(" when last seen, {} ago: {}", whole_seconds_text(sight.age),
                             is_suspended ? "its job is suspended" : "it has ended or is stuck");
     } else {
         text += fmt::format(", {:.1f} s ago", sight.age);
