@@ -29,10 +29,14 @@ bool plausible(const StageCost& cost) {
 Json read_cache(const std::filesystem::path& file) {
     std::ifstream stream(file);
     Json json = Json::parse(stream, nullptr, false);
-    return json.is_object() && json.value("schema", Json()) == schema && json.contains("costs") &&
-                   json.at("costs").is_object()
-               ? json
-               : Json();
+    return json.is_object() && json.value("schema", Json()) == schema ? json : Json();
+}
+
+/// Null if there is none.
+Json find_entry(const std::filesystem::path& file, const char* kind, const std::string& key) {
+    const Json cache = read_cache(file);
+    const Json all = cache.is_null() ? Json() : cache.value(kind, Json());
+    return all.is_object() ? all.value(key, Json()) : Json();
 }
 
 /// Order in which entries were stored: increases with each.
@@ -52,7 +56,7 @@ std::string keep_entry(const std::filesystem::path& file, const char* kind, cons
     try {
         Json cache = read_cache(file);
         if (cache.is_null()) {
-            cache = {{"schema", schema}, {costs_of_apps, Json::object()}};
+            cache = {{"schema", schema}};
         }
         Json& all = cache[kind];
         if (!all.is_object()) {
@@ -100,12 +104,11 @@ std::optional<std::filesystem::path> cost_cache_file() {
 }
 
 std::optional<MeasuredCosts> find_costs(const std::filesystem::path& file, const std::string& key) {
-    const Json cache = read_cache(file);
-    if (cache.is_null() || !cache.at("costs").contains(key)) {
+    const Json entry = find_entry(file, costs_of_apps, key);
+    if (entry.is_null()) {
         return std::nullopt;
     }
     try {
-        const Json& entry = cache.at("costs").at(key);
         const MeasuredCosts found{.costs = entry.get<CostModel>(),
                                   .job_items = entry.at("job_items"),
                                   .least_items = entry.at("least_items"),
@@ -129,11 +132,7 @@ std::string keep_costs(const std::filesystem::path& file, const std::string& key
 }
 
 std::optional<double> find_peak(const std::filesystem::path& file, const std::string& key) {
-    const Json cache = read_cache(file);
-    if (cache.is_null() || !cache.contains(peaks) || !cache.at(peaks).is_object() || !cache.at(peaks).contains(key)) {
-        return std::nullopt;
-    }
-    const Json& entry = cache.at(peaks).at(key);
+    const Json entry = find_entry(file, peaks, key);
     if (!entry.is_object() || !entry.contains("flop") || !entry.at("flop").is_number()) {
         return std::nullopt;
     }
