@@ -27,9 +27,6 @@ class PromptTile {
     /// With two, a round is copied while the one before is used. Rows of 512 bytes leave room for one in 99 KiB a
     /// block.
     static constexpr std::uint32_t stages = row_bytes > 256 ? 1 : 2;
-    /// Whether two steps that do not change the reference are weighed without looking for their largest scores: the
-    /// bits are the same. In tf32x3 registers are too few.
-    static constexpr bool looks_ahead = precision != Precision::tf32x3;
 
 public:
     using T = typename Products::Value;
@@ -205,19 +202,12 @@ private:
             products_.multiply_keys(at + warp_bytes, second);
             hide_later(first, step);
             hide_later(second, step + 1);
-            if (!looks_ahead || grows(first, second)) {
-                float kept[2];
-                float kept_then[2];
-                follow_and_weigh(first, kept);
-                follow_and_weigh(second, kept_then);
-                scale_and_add(first, kept, at + matrix_bytes);
-                scale_and_add(second, kept_then, at + warp_bytes + matrix_bytes);
-            } else {
-                weigh(first, {1, 1});
-                weigh(second, {1, 1});
-                products_.add_values(first, at + matrix_bytes);
-                products_.add_values(second, at + warp_bytes + matrix_bytes);
-            }
+            float kept[2];
+            float kept_then[2];
+            weigh(first, kept);
+            weigh(second, kept_then);
+            add(first, kept, at + matrix_bytes);
+            add(second, kept_then, at + warp_bytes + matrix_bytes);
             at += 2 * warp_bytes;
         }
         if (step < end) {
@@ -225,13 +215,13 @@ private:
             products_.multiply_keys(at, scores);
             hide_later(scores, step);
             float kept[2];
-            follow_and_weigh(scores, kept);
-            scale_and_add(scores, kept, at + matrix_bytes);
+            weigh(scores, kept);
+            add(scores, kept, at + matrix_bytes);
         }
     }
 
     /// Scales the sums of values by `kept`, and adds the values of 16 keys times their weights.
-    __device__ __forceinline__ void scale_and_add(const Scores& weights, const float (&kept)[2], std::uint32_t rows) {
+    __device__ __forceinline__ void add(const Scores& weights, const float (&kept)[2], std::uint32_t rows) {
         if (__any_sync(every_lane, kept[0] != 1 || kept[1] != 1)) {
             products_.scale(kept);
         }
@@ -254,42 +244,20 @@ private:
         }
     }
 
-    /// The largest of the lane's scores of its i-th query.
-    [[nodiscard]] __device__ __forceinline__ static float largest_of(const Scores& scores, std::uint32_t i) {
-        return fmaxf(fmaxf(scores[0][2 * i], scores[0][2 * i + 1]), fmaxf(scores[1][2 * i], scores[1][2 * i + 1]));
-    }
-
-    /// Whether follow_and_weigh() would change the reference of any query. All lanes call.
-    [[nodiscard]] __device__ __forceinline__ bool grows(const Scores& first, const Scores& second) const {
-        bool any = false;
-#pragma unroll
-        for (std::uint32_t i = 0; i < 2; ++i) {
-            any = any || fmaxf(largest_of(first, i), largest_of(second, i)) > largest_[i] + spare_;
-        }
-        return __any_sync(every_lane, any);
-    }
-
     /// Turns scores into weights, and sets the factors `kept` of all sums so far. Weights are relative to a reference
     /// that follows the largest score only when that would weigh more than 2^8: else sums need no scaling.
-    __device__ __forceinline__ void follow_and_weigh(Scores& scores, float (&kept)[2]) {
+    __device__ __forceinline__ void weigh(Scores& scores, float (&kept)[2]) {
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
-            float largest = largest_of(scores, i);
+            float largest =
+                fmaxf(fmaxf(scores[0][2 * i], scores[0][2 * i + 1]), fmaxf(scores[1][2 * i], scores[1][2 * i + 1]));
             largest = fmaxf(largest, __shfl_xor_sync(every_lane, largest, 1));
             largest = fmaxf(largest, __shfl_xor_sync(every_lane, largest, 2));
-            const bool follows = largest > largest_[i] + spare_;
-            const float reference = follows ? largest : largest_[i];
-            kept[i] = follows ? ptx::exp2_about(fmaf(largest_[i], scale_, -reference * scale_)) : 1;
+            const bool grows = largest > largest_[i] + spare_;
+            const float reference = grows ? largest : largest_[i];
+            const float below = -reference * scale_;
+            kept[i] = grows ? ptx::exp2_about(fmaf(largest_[i], scale_, below)) : 1;
             largest_[i] = reference;
-        }
-        weigh(scores, kept);
-    }
-
-    /// Turns scores into weights, relative to the reference, and adds them to the sums so far times `kept`.
-    __device__ __forceinline__ void weigh(Scores& scores, const float (&kept)[2]) {
-#pragma unroll
-        for (std::uint32_t i = 0; i < 2; ++i) {
-            const float below = -largest_[i] * scale_;
             float sum = 0;
 #pragma unroll
             for (std::uint32_t j = 0; j < 4; ++j) {
