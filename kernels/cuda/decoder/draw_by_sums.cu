@@ -74,12 +74,6 @@ __device__ void find_scores(const HeadOperands& head, std::uint32_t row, std::ui
     }
 }
 
-/// Weight, rounded down, of `sum` times e^(distance / temperature); a sum's own largest score has token_weight_unit.
-__device__ __forceinline__ unsigned long long weight_at(float distance, const Rule& rule, float sum) {
-    const float share = generator::exp_of(__fdiv_rn(distance, rule.temperature));
-    return __float2ull_rz(__fmul_rn(__fmul_rn(share, sum), token_weight_unit));
-}
-
 /// A row's draw. All threads of a block call its functions.
 class RowDraw {
 public:
@@ -115,7 +109,7 @@ public:
             largest = fmaxf(largest, of_warp);
         }
         for (std::uint32_t i = threadIdx.x; i < count; i += draw_threads) {
-            weights_of_sums[i] = weight_at(sums[i].largest - largest, rule_, sums[i].sum);
+            weights_of_sums[i] = weight_at(distance(sums[i].largest, largest), sums[i].sum);
         }
         __syncthreads();
         if (threadIdx.x < warp_lanes) {
@@ -166,7 +160,7 @@ public:
         const Crossed& sum = shared_.sum;
         unsigned long long of_sum = 0;
         const Crossed token = cross(
-            count, [&](std::uint32_t i) { return weight_at(shared_.scores[i] - largest, rule_, 1); },
+            count, [&](std::uint32_t i) { return weight_at(distance(shared_.scores[i], largest), 1); },
             [&](unsigned long long all) {
                 of_sum = all;
                 const double part = static_cast<double>(shared_.wanted - sum.before) / static_cast<double>(sum.weight);
@@ -194,6 +188,11 @@ public:
     }
 
 private:
+    /// Distance to the largest score, in units of the temperature.
+    [[nodiscard]] __device__ __forceinline__ float distance(float score, float largest) const {
+        return __fdiv_rn(__fadd_rn(score, -largest), rule_.temperature);
+    }
+
     /// Of a score; with sums at a temperature of 1.
     [[nodiscard]] __device__ float log_probability(float score) const {
         if (!rule_.log_probabilities) {

@@ -7,8 +7,7 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/choice_memory.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
-#include "kernels/token_sampling.hpp"
+#include "kernels/cuda/decoder/cross.cuh"
 
 /// A block's access to the scores of a row.
 namespace sluice::decoder {
@@ -90,13 +89,12 @@ public:
 
     /// Weight, rounded down; the largest score's is token_weight_unit.
     [[nodiscard]] __device__ __forceinline__ unsigned long long weight(float score) const {
-        return __float2ull_rz(__fmul_rn(generator::exp_of(distance(score)), token_weight_unit));
+        return weight_at(distance(score), 1);
     }
 
     /// Weight of a group by its sum, if that is of the draw's temperature and no score is penalised.
     [[nodiscard]] __device__ __forceinline__ unsigned long long weight_of(std::uint32_t group) const {
-        const float share = generator::exp_of(distance(sums_[group].largest));
-        return __float2ull_rz(__fmul_rn(__fmul_rn(share, sums_[group].sum), token_weight_unit));
+        return weight_at(distance(sums_[group].largest), sums_[group].sum);
     }
 
     /// Bin of ScoreBins; larger for smaller scores.
