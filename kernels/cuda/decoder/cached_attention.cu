@@ -16,7 +16,7 @@ constexpr std::uint32_t most_cached_threads = 512;                    // of a bl
 constexpr std::uint32_t cached_blocks = 16 * hopper_multiprocessors;  // four times what run at a time: rows differ
 constexpr std::uint32_t cached_step = 8;  // positions whose keys and values are loaded together
 static_assert(page_positions % cached_step == 0);
-constexpr std::uint32_t cached_run = 128;  // positions that are attended to by themselves; a text's first run begins it
+constexpr std::uint32_t cached_run = 128;  // positions of a text that a warp attends to by itself, from 0 on
 static_assert(cached_run % page_positions == 0);
 
 /// Values in 16 bytes.

@@ -17,7 +17,7 @@ public:
 
     /// Collects the tokens with scores in bins up to `last`: LikelyCut::last_bin(). False: there are too many.
     __device__ bool collect(std::uint32_t last) {
-        const bool by_number = cuts_by_number(rule_, scores_);  // then there are not many more than top_k
+        const bool by_number = cuts_by_number(rule_, scores_);  // then as many groups as top_k have scores there
         if (last + 1 == ScoreBins::count || (!by_number && scores_.groups_up_to(last) > choice_threads)) {
             return false;
         }

@@ -91,9 +91,9 @@ private:
         });
     }
 
-    /// The same by a part of the scores. The weights of groups, each in the bin of its largest score, do not reach
-    /// top_p later than those of tokens do: looks at the bins up to that one and some behind it. False: it is not
-    /// there, or most groups have tokens there.
+    /// The same for all tokens, by a part of the scores. The weights of groups, each in the bin of its largest score,
+    /// do not reach top_p later than those of tokens do: looks at the bins up to that one and some behind it. False: it
+    /// is not there, or most groups have tokens there.
     __device__ bool cross_share_by_groups() {
         constexpr std::uint32_t bins_behind = 64;
         clear_bins();

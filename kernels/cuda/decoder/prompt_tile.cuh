@@ -46,7 +46,7 @@ public:
           own_(tile.query / key_rows),
           prefix_(prefix),
           scale_(attention.scale * log2_e),
-          spare_(8 / scale_) {}  // see weigh()
+          spare_(8 / scale_) {}  // see follow_and_weigh()
 
     __device__ __forceinline__ void attend() {
         const std::uint32_t steps = group_.warps();
