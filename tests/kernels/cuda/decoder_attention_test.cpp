@@ -322,15 +322,19 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
 
 /// Whether all warps of a block attend to a row, or each to one of its own, as where there are many.
 TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCacheWithTheSameBitsHoweverManyThereAre) {
+    // Of whole runs, one position less, one more, and of more runs than a block of four warps takes at a time.
+    const std::vector<Pass::Spec> texts{{0, 16}, {126, 1}, {127, 1}, {128, 1}, {255, 1}, {600, 1}};
     for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
         for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
             SCOPED_TRACE(testing::Message() << name_of(precision));
-            PassAttention attention(precision, heads, head_size);
+            PassAttention attention(precision, heads, head_size, texts);
             attention.cached(Attending::continued);
             const std::vector<std::byte> of_few = attention.written();
 
-            attention.cached_on(1);
+            attention.cached_on(1);  // a warp has a row
+            EXPECT_EQ(attention.written(), of_few);
 
+            attention.cached_on(1000);  // the 16 warps of a block have a row
             EXPECT_EQ(attention.written(), of_few);
         });
     }
