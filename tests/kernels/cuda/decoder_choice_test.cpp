@@ -20,6 +20,7 @@ TEST_F(DecoderPiecesOnGpu, TokensAreChosenAsTheHostChoosesThem) {
     const TokenSampling rules[] = {
         {.max_prompt = 2, .max_new = 2, .temperature = 0, .log_probabilities = true},
         {.max_prompt = 2, .max_new = 2, .repetition_penalty = 1.5F, .temperature = 0},
+        {.max_prompt = 2, .max_new = 2, .repetition_penalty = 0.7F, .temperature = 0, .log_probabilities = true},
         {.max_prompt = 2, .max_new = 2, .seed = 3, .log_probabilities = true},
         {.max_prompt = 2, .max_new = 2, .temperature = 0.7F, .top_k = 5, .seed = 4},
         {.max_prompt = 2, .max_new = 2, .temperature = 1.5F, .top_p = 0.9F, .seed = 5},
