@@ -121,26 +121,34 @@ inline std::vector<float> floats_for_product(Precision precision, const DeviceMe
     return precision == Precision::tf32x3 ? decode_half_parts(memory.content(), row) : floats_in(precision, memory);
 }
 
-/// What a product for draws leaves of its rows; NaN where it writes nothing, behind the active ones.
+inline std::vector<decoder::ScoreSum> sums_in(const DeviceMemory& memory) {
+    const std::vector<std::byte> bytes = memory.content();
+    std::vector<decoder::ScoreSum> sums(bytes.size() / sizeof(decoder::ScoreSum));
+    std::memcpy(sums.data(), bytes.data(), bytes.size());
+    return sums;
+}
+
+/// What a product for draws leaves of its rows, besides scores if there is an `out`, of an even number of columns; NaN
+/// where it writes nothing, behind the active ones.
 inline std::vector<decoder::ScoreSum> sums_of_product(const decoder::FloatProductShape& shape, Precision precision,
                                                       const DeviceMemory& a, const DeviceMemory& b,
-                                                      std::uint32_t active, MatrixInstructions way) {
-    std::vector<decoder::ScoreSum> sums(std::size_t{shape.rows} * decoder::groups_of(shape.columns));
-    const DeviceMemory on_device(sums.size() * sizeof sums[0]);
+                                                      std::uint32_t active, MatrixInstructions way,
+                                                      float* out = nullptr) {
+    const DeviceMemory on_device(std::size_t{shape.rows} * decoder::groups_of(shape.columns) *
+                                 sizeof(decoder::ScoreSum));
     const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
     decoder::FloatProduct(shape, precision,
                           {.a = a.as(),
                            .b = b.as(),
                            .bias = nullptr,
                            .residual = nullptr,
-                           .out = nullptr,
-                           .stride = 0,
+                           .out = out,
+                           .stride = out == nullptr ? 0 : shape.columns,
                            .score_sums = on_device.as<decoder::ScoreSum>(),
                            .active = count.as<std::uint32_t>()},
                           way)
         .enqueue(nullptr);
-    std::memcpy(sums.data(), on_device.content().data(), sums.size() * sizeof sums[0]);
-    return sums;
+    return sums_in(on_device);
 }
 
 }  // namespace sluice::test

@@ -209,11 +209,13 @@ TEST_F(DecoderPiecesOnGpu, SumsOfScoresAreThoseOfPlainLoops) {
     }
 }
 
+/// Also where they are of no other use: at an infinite temperature, beside scores.
 TEST_F(DecoderPiecesOnGpu, SumsOfScoresTellOfNonfiniteOnes) {
     constexpr std::uint32_t rows = 200;
     constexpr std::uint32_t columns = 600;
     constexpr std::uint32_t depth = 8;
     constexpr float huge = 3e38F;  // its square is infinite
+    const DeviceMemory scores(std::size_t{rows} * columns * sizeof(float));
     for (const MatrixInstructions way : ways()) {
         for (const std::uint32_t place : {0U, 63U, 64U, 255U, 530U, 599U}) {
             std::vector<float> a(std::size_t{rows} * depth);
@@ -224,17 +226,23 @@ TEST_F(DecoderPiecesOnGpu, SumsOfScoresTellOfNonfiniteOnes) {
             const DeviceMemory of_b(bytes_in(b));
             const std::uint32_t of_row = decoder::groups_of(columns);
 
-            const std::vector<decoder::ScoreSum> got = test::sums_of_product(
-                {.rows = rows, .columns = columns, .depth = depth}, Precision::tf32, of_a, of_b, rows, way);
+            for (float* const out : {static_cast<float*>(nullptr), scores.as<float>()}) {
+                const std::vector<decoder::ScoreSum> got =
+                    test::sums_of_product({.rows = rows,
+                                           .columns = columns,
+                                           .depth = depth,
+                                           .temperature = out == nullptr ? 1 : std::numeric_limits<float>::infinity()},
+                                          Precision::tf32, of_a, of_b, rows, way, out);
 
-            for (std::uint32_t i = 0; i < got.size(); ++i) {
-                ASSERT_EQ(std::isnan(got[i].sum), i == 131 * of_row + place / 64) << i << ", place " << place;
+                for (std::uint32_t i = 0; i < got.size(); ++i) {
+                    ASSERT_EQ(std::isnan(got[i].sum), i == 131 * of_row + place / 64) << i << ", place " << place;
+                }
             }
         }
     }
 }
 
-/// As products leave them that leave nothing else.
+/// As products leave them that leave nothing else; and without sums that are of use, at an infinite temperature.
 TEST_F(DecoderPiecesOnGpu, ScoresAndTheirSumsAreLeftTogether) {
     constexpr std::uint32_t rows = 300;
     constexpr std::uint32_t active = 261;
@@ -257,34 +265,48 @@ TEST_F(DecoderPiecesOnGpu, ScoresAndTheirSumsAreLeftTogether) {
                     continue;  // which it does not have
                 }
                 SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << name_of(way) << ", " << columns);
-                const auto product = [&](bool wants_scores, bool wants_sums) {
+                const auto product = [&](bool wants_scores, bool wants_sums, float temperature) {
                     auto out = std::make_unique<DeviceMemory>(std::size_t{rows} * stride * sizeof(float));
                     auto sums = std::make_unique<DeviceMemory>(std::size_t{rows} * decoder::groups_of(columns) *
                                                                sizeof(decoder::ScoreSum));
-                    decoder::FloatProduct({.rows = rows, .columns = columns, .depth = depth, .temperature = 0.7F},
-                                          precision,
-                                          {.a = of_a.as(),
-                                           .b = of_b.as(),
-                                           .bias = nullptr,
-                                           .residual = nullptr,
-                                           .out = wants_scores ? out->as<float>() : nullptr,
-                                           .stride = stride,
-                                           .score_sums = wants_sums ? sums->as<decoder::ScoreSum>() : nullptr,
-                                           .active = count.as<std::uint32_t>()},
-                                          way)
+                    decoder::FloatProduct(
+                        {.rows = rows, .columns = columns, .depth = depth, .temperature = temperature}, precision,
+                        {.a = of_a.as(),
+                         .b = of_b.as(),
+                         .bias = nullptr,
+                         .residual = nullptr,
+                         .out = wants_scores ? out->as<float>() : nullptr,
+                         .stride = stride,
+                         .score_sums = wants_sums ? sums->as<decoder::ScoreSum>() : nullptr,
+                         .active = count.as<std::uint32_t>()},
+                        way)
                         .enqueue(nullptr);
                     return std::pair(std::move(out), std::move(sums));
                 };
 
-                const auto both = product(true, true);
+                const auto both = product(true, true, 0.7F);
 
                 const std::vector<float> got = floats_in(Precision::fp32, *both.first);
-                const std::vector<float> expected = floats_in(Precision::fp32, *product(true, false).first);
+                const std::vector<float> expected = floats_in(Precision::fp32, *product(true, false, 1).first);
                 for (std::uint32_t m = 0; m < active; ++m) {
                     ASSERT_EQ(std::memcmp(&got[m * stride], &expected[m * stride], columns * sizeof(float)), 0) << m;
                 }
                 EXPECT_TRUE(std::isnan(got[std::size_t{active} * stride]));  // memory is filled with NaN
-                EXPECT_EQ(both.second->content(), product(false, true).second->content());
+                EXPECT_EQ(both.second->content(), product(false, true, 0.7F).second->content());
+
+                const auto of_largest = product(true, true, std::numeric_limits<float>::infinity());
+
+                const std::vector<float> again = floats_in(Precision::fp32, *of_largest.first);
+                const std::vector<decoder::ScoreSum> largest = test::sums_in(*of_largest.second);
+                const std::vector<decoder::ScoreSum> sums = test::sums_in(*both.second);
+                const std::uint32_t of_row = decoder::groups_of(columns);
+                for (std::uint32_t m = 0; m < active; ++m) {
+                    ASSERT_EQ(std::memcmp(&again[m * stride], &got[m * stride], columns * sizeof(float)), 0) << m;
+                    for (std::uint32_t i = m * of_row; i < (m + 1) * of_row; ++i) {
+                        ASSERT_EQ(largest[i].largest, sums[i].largest) << i;
+                        ASSERT_TRUE(std::isfinite(largest[i].sum)) << i;
+                    }
+                }
             }
         }
     }
