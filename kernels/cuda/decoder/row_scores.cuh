@@ -133,23 +133,21 @@ public:
         return rank(score, 0) >= least;
     }
 
-    /// Calls function(raw score, token) for the tokens first, first + step, ... below `end`.
+    /// Calls function(raw score) for this thread's share of all tokens.
     template <class Function>
-    __device__ __forceinline__ void each_raw(std::uint32_t first, std::uint32_t step, std::uint32_t end,
-                                             const Function& function) const {
+    __device__ __forceinline__ void each_raw(const Function& function) const {
         constexpr std::uint32_t together = 8;  // loads of a thread in flight
-        for (; first < end; first += together * step) {
+        for (std::uint32_t first = threadIdx.x; first < vocabulary_; first += together * choice_threads) {
             float of[together];
 #pragma unroll
             for (std::uint32_t j = 0; j < together; ++j) {
-                const std::uint32_t token = first + j * step;
-                of[j] = token < end ? scores_[token] : 0;
+                const std::uint32_t token = first + j * choice_threads;
+                of[j] = token < vocabulary_ ? scores_[token] : 0;
             }
 #pragma unroll
             for (std::uint32_t j = 0; j < together; ++j) {
-                const std::uint32_t token = first + j * step;
-                if (token < end) {
-                    function(of[j], token);
+                if (first + j * choice_threads < vocabulary_) {
+                    function(of[j]);
                 }
             }
         }

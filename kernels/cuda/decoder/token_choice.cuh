@@ -45,9 +45,8 @@ public:
                 sum += static_cast<double>(generator::exp_of(__fadd_rn(of_group.largest, -best.score)) * of_group.sum);
             }
         } else {
-            scores_.each_raw(threadIdx.x, choice_threads, scores_.vocabulary(), [&](float raw, std::uint32_t) {
-                sum += static_cast<double>(generator::exp_of(__fadd_rn(raw, -best.score)));
-            });
+            scores_.each_raw(
+                [&](float raw) { sum += static_cast<double>(generator::exp_of(__fadd_rn(raw, -best.score))); });
         }
         sum = sum_of_warp(sum);
         if (threadIdx.x % warp_lanes == 0) {
