@@ -52,14 +52,15 @@ struct DecoderWeights {
 /// Continues prompts. In: items; out: results. Given the scores s that follow a text, after penalty, top_k and top_p,
 /// let w[i] = floor(token_weight_unit * exp((s[i] - max(s)) / temperature)). The next token is the first i with w[0] +
 /// … + w[i] > floor(u * sum(w)), where u in [0, 1) is a random number of the item and the token. Sums of integers do
-/// not depend on their order. GPUs that draw by a temperature alone, in other precisions than fp32, compare in two
-/// steps by sums in fp32, of one order: they differ where u is as close to a sum as these are off. The token's
-/// log-probability is that of softmax(s) of the unmodified scores.
+/// not depend on their order. In other precisions than fp32 GPUs compare with sums in fp32, of one order, u where they
+/// draw by a temperature alone, in two steps, and top_p where neither penalty nor top_k comes before it: they differ
+/// where u or top_p is as close to a sum as these are off. The token's log-probability is that of softmax(s) of the
+/// unmodified scores.
 ///
 /// A NaN score counts as -infinity, greedy or drawn. If the largest score is infinite, which includes all scores being
 /// NaN, the token is the first that has it, without a draw; so it is token 0 if no score exceeds -infinity. Draws in
 /// two steps give token 0 where any score is NaN or infinite. A log-probability is the NaN 0x7FC00000 if a score is NaN
-/// or the largest is infinite.
+/// or the largest is infinite; of draws in two steps, if any score is infinite.
 ///
 /// GPUs also report how narrowly choices were decided: a TextDoubt per item, or max_new ChoiceDoubts per item, which
 /// are unspecified after the end of a text.
