@@ -69,7 +69,7 @@ RunOptions run_options_of(const ParsedArguments& parsed, const std::string& name
 int run_job_file(const ParsedArguments& parsed) {
     take_fault_variable(static_cast<int>(read_launch().number));
     const JobFile file = job_file_of(parsed);  // an invalid command line is reported before ranks meet
-    return run([&] { return file; }, parsed.apps, run_options_of(parsed, file.path));
+    return run([&] { return JobFile(file); }, parsed.apps, run_options_of(parsed, file.path));
 }
 
 int resume(const ParsedArguments& parsed) {

@@ -12,8 +12,9 @@ namespace sluice::decoder {
 
 constexpr std::uint32_t cached_threads = 128;
 constexpr std::uint32_t cached_warps = cached_threads / warp_lanes;
-constexpr std::uint32_t most_cached_threads = 512;                    // of a block that occupies a multiprocessor
-constexpr std::uint32_t cached_blocks = 16 * hopper_multiprocessors;  // four times what run at a time: rows differ
+constexpr std::uint32_t most_cached_threads = 512;  // of a block that occupies a multiprocessor
+constexpr std::uint32_t cached_blocks_at_once = 4 * hopper_multiprocessors;
+constexpr std::uint32_t cached_blocks = 4 * cached_blocks_at_once;  // rows differ
 constexpr std::uint32_t cached_step = 8;  // positions whose keys and values are loaded together
 static_assert(page_positions % cached_step == 0);
 constexpr std::uint32_t cached_run = 128;  // positions of a text that a warp attends to by itself, from 0 on
@@ -136,11 +137,12 @@ private:
     float query_[count];
 };
 
-/// Warps that attend to runs of the same row: one, or all of the block where there are too few rows for all warps.
+/// Warps that attend to runs of the same row: one, or all of the block where there are no more rows than blocks run at
+/// a time.
 class CachedTeam {
 public:
     __device__ __forceinline__ explicit CachedTeam(std::uint32_t rows)
-        : has_block_(rows <= gridDim.x), warps_(has_block_ ? blockDim.x / warp_lanes : 1) {}
+        : has_block_(rows <= min(gridDim.x, cached_blocks_at_once)), warps_(has_block_ ? blockDim.x / warp_lanes : 1) {}
 
     [[nodiscard]] __device__ __forceinline__ bool has_block() const { return has_block_; }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t warps() const { return warps_; }

@@ -89,7 +89,7 @@ struct Drawn {
 };
 
 /// Shared memory of a block, followed by what depends on the vocabulary: for each group of tokens the sum of weights
-/// and the largest score, and a bit for each token.
+/// and the largest score, and with a penalty a bit for each token.
 struct ChoiceMemory {
     union {  // used in sequence
         ScoreBins bins;
@@ -120,10 +120,10 @@ struct ChoiceMemory {
     }
 };
 
-[[nodiscard]] constexpr std::uint32_t choice_shared_bytes(std::uint32_t vocabulary) {
+[[nodiscard]] constexpr std::uint32_t choice_shared_bytes(const Rule& rule, std::uint32_t vocabulary) {
     constexpr std::uint32_t group_bytes = sizeof(unsigned long long) + sizeof(float);
-    return static_cast<std::uint32_t>(sizeof(ChoiceMemory)) + groups_of(vocabulary) * group_bytes +
-           (vocabulary + 31) / 32 * 4;
+    const std::uint32_t marks = rule.repetition_penalty == 1 ? 0 : (vocabulary + 31) / 32 * 4;
+    return static_cast<std::uint32_t>(sizeof(ChoiceMemory)) + groups_of(vocabulary) * group_bytes + marks;
 }
 
 }  // namespace sluice::decoder

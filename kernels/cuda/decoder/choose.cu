@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(choice_threads, 4) choose(Memory memory, Rule 
 }
 
 void enqueue_choose(const Memory& memory, const Rule& rule, const ScoredRows& rows, cudaStream_t stream) {
-    const std::uint32_t shared = choice_shared_bytes(rows.vocabulary);
+    const std::uint32_t shared = choice_shared_bytes(rule, rows.vocabulary);
     check_cuda(cudaFuncSetAttribute(&choose, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     launch(&choose, "choice",

@@ -193,14 +193,14 @@ private:
         return __fdiv_rn(__fadd_rn(score, -largest), rule_.temperature);
     }
 
-    /// Of a score; with sums at a temperature of 1.
+    /// Of a score, which may be larger than what the product has left as the largest; with sums at a temperature of 1.
     [[nodiscard]] __device__ float log_probability(float score) const {
         if (!rule_.log_probabilities) {
             return 0;
         }
         const double sum = static_cast<double>(shared_.all) / static_cast<double>(token_weight_unit);
-        return static_cast<float>(static_cast<double>(score) - static_cast<double>(shared_.best) -
-                                  generator::log_of(sum));
+        const float below_best = fminf(__fadd_rn(score, -shared_.best), 0);
+        return static_cast<float>(static_cast<double>(below_best) - generator::log_of(sum));
     }
 
     [[nodiscard]] __device__ std::uint32_t first_token() const {
