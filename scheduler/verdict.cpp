@@ -148,7 +148,8 @@ std::string line_of(const Verdict& verdict, const RunReport& run, double wall) {
 
 /// If devices have the least capacity, they work independently and their rates add up. Otherwise they share what binds:
 /// one that starts later slows the others, so their rates do not add up, but results are written evenly. nullopt:
-/// unknown, also if results that waited for an earlier one were written in a burst, faster than `least` can.
+/// unknown, also if results that waited for an earlier one were written in a burst, faster than `least` can. It may be
+/// a little more than `least.capacity`, which is measured over other times.
 std::optional<double> steady_rate(const RunReport& run, const Resource& least) {
     const auto computes = workers_of(run.ranks, resource_kinds::compute);
     const auto devices =
@@ -213,7 +214,7 @@ Verdict judge(const RunReport& run) {
     verdict.binding = least.main_stage();
     verdict.achieved = static_cast<double>(run.items_done) / wall;
     verdict.achievable = least.capacity;
-    verdict.steady = steady_rate(run, least).value_or(verdict.achieved);
+    verdict.steady = std::min(steady_rate(run, least).value_or(verdict.achieved), least.capacity);
     verdict.share = verdict.steady / verdict.achievable;
     verdict.bound = verdict.startup > long_part * wall ? Bound::startup
                     : verdict.end > long_part * wall   ? Bound::end

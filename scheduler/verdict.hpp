@@ -62,9 +62,9 @@ struct Verdict {
     std::optional<Stage> binding{};
     std::optional<int> rank{};  ///< Rank of the one device that decides, where devices differ.
     double achieved = 0;        ///< Of the whole run.
-    double steady = 0;          ///< Of the devices if they have the least capacity, else of the writer.
+    double steady = 0;          ///< Of the devices if they have the least capacity, else of the writer; <= achievable.
     double achievable = 0;      ///< The binding resource's capacity.
-    double share = 0;           ///< steady / achievable
+    double share = 0;           ///< steady / achievable, at most 1
     double startup = 0;         ///< Seconds before the first chunk's compute.
     double end = 0;             ///< Seconds after the last chunk was written.
     std::vector<Straggler> stragglers{};

@@ -180,7 +180,7 @@ TEST(SteadyRate, IsTheDevicesAddedUpHoweverTheirChunksFallTogether) {
 }
 
 TEST(SteadyRate, TakesTheItemsOfADeviceWithOneChunkToComeInTheSameTime) {
-    const Verdict verdict = verdict_of({.devices = {{1ms}, {50ms}}, .chunks = 41});
+    const Verdict verdict = verdict_of({.devices = {{1ms}, {2ms, 40ms}}, .chunks = 41});
 
     EXPECT_NEAR(verdict.steady, 70e3 * 41 / 40, 1);
 }
@@ -206,6 +206,16 @@ TEST(SteadyRate, IsTheWritersWhereItIsBehind) {
     EXPECT_EQ(verdict.binding, Stage::write);
     EXPECT_NEAR(verdict.steady, 70 / 400e-6, 1);
     EXPECT_NEAR(verdict.share, 1, 1e-6);
+}
+
+TEST(SteadyRate, IsNeverMoreThanTheCapacity) {
+    const Verdict one_chunk_late = verdict_of({.devices = {{1ms}, {50ms}}, .chunks = 41});
+    EXPECT_NEAR(one_chunk_late.steady, 70e3 + 1.4e3, 1) << "as if that chunk came in time: 71750";
+    EXPECT_DOUBLE_EQ(one_chunk_late.share, 1);
+
+    const Verdict in_a_burst = verdict_of({.devices = {{1us, 2us, 12us}, {1us, 2us}}, .chunks = 32, .reading = 2us});
+    EXPECT_EQ(in_a_burst.binding, Stage::read);
+    EXPECT_DOUBLE_EQ(in_a_burst.share, 1) << "results behind the first one are written at once, as at 1.19 of it";
 }
 
 TEST(SteadyRate, IsTheRunsWhereAllResultsWaitedForTheFirst) {

@@ -11,9 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::array<std::string_view, 15> keywords{
-    "$schema", "$defs", "$ref",    "title",    "description",          "type",  "properties", "required",
-    "items",   "anyOf", "minimum", "minItems", "additionalProperties", "const", "enum"};
+constexpr std::array<std::string_view, 16> keywords{
+    "$schema", "$defs",   "$ref",    "title",    "description",          "type",  "properties", "required", "items",
+    "anyOf",   "minimum", "maximum", "minItems", "additionalProperties", "const", "enum"};
 
 bool has_type(const Json& value, const std::string& type) {
     const std::array<std::pair<std::string_view, bool>, 7> types{{{"object", value.is_object()},
@@ -70,6 +70,8 @@ private:
             expect(std::ranges::find(rule, value) != rule.end(), at, "is none of " + rule.dump() + ": " + value.dump());
         } else if (keyword == "minimum") {
             expect(!value.is_number() || value >= rule, at, "is below " + rule.dump() + ": " + value.dump());
+        } else if (keyword == "maximum") {
+            expect(!value.is_number() || value <= rule, at, "is above " + rule.dump() + ": " + value.dump());
         } else if (keyword == "minItems") {
             expect(!value.is_array() || value.size() >= rule.get<std::size_t>(), at, "has too few elements");
         } else if (keyword == "anyOf") {
