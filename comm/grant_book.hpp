@@ -58,6 +58,9 @@ public:
     [[nodiscard]] std::vector<std::uint64_t> held_by(int rank) const;
     [[nodiscard]] std::vector<Rank> ranks() const;
 
+    /// Time since construction, without that in which the process was suspended.
+    [[nodiscard]] Clock::duration running_time(Instant now) const noexcept;
+
     /// Longest time from grant to results, without that in which the process was suspended; 0 before the first.
     [[nodiscard]] Clock::duration slowest_chunk() const noexcept {
         return Clock::duration(slowest_.load(std::memory_order_relaxed));
@@ -79,7 +82,6 @@ private:
     };
 
     static void put(Place& place, const Chunk& chunk, int rank, Clock::duration granted_at) noexcept;
-    [[nodiscard]] Clock::duration running_time(Instant now) const noexcept;
     [[nodiscard]] std::size_t find(const Chunk& chunk, int rank) const;
 
     std::vector<Place> open_;  // the first open_count_ are searched

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
-constexpr nanoseconds longest_step = 1s;  // counted per look: a longer pause means that the watching thread did not run
+constexpr nanoseconds longest_step = 1s;  // between looks, and counted for one: beyond, the process was suspended
 constexpr nanoseconds root_is_well = 2s;  // maximum age of its last heartbeat on this node
 constexpr nanoseconds root_goes_first = 3s;
 constexpr std::uint64_t chunks_of_patience = 20;
@@ -113,6 +113,7 @@ void HangWatch::end() {
 std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
     const std::lock_guard lock(mutex_);
     const nanoseconds elapsed = std::min(last_look_ ? now - *last_look_ : nanoseconds(0), longest_step);
+    note_suspension(now);
     last_look_ = now;
     if (options_.book != nullptr) {
         options_.book->tick(now);
@@ -133,6 +134,23 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
         }
     }
     return hang;
+}
+
+std::vector<Interval> HangWatch::suspensions(Instant now) {
+    const std::lock_guard lock(mutex_);
+    note_suspension(now);
+    return suspensions_;
+}
+
+/// If it has ended just now. The watching thread may not have looked since; when it does, that is the same one.
+void HangWatch::note_suspension(Instant now) {
+    if (!last_look_ || now - *last_look_ <= longest_step) {
+        return;
+    }
+    const Instant begin = *last_look_ + look_interval;
+    if (suspensions_.empty() || suspensions_.back().begin != begin) {
+        suspensions_.push_back({begin, now});
+    }
 }
 
 std::vector<std::uint64_t> HangWatch::chunks_of(const RankEntry& entry) {

@@ -18,6 +18,9 @@
 
 namespace sluice {
 
+/// How often the watching thread looks; one that comes more than a second late did not run: the process was suspended.
+inline constexpr std::chrono::milliseconds look_interval{200};
+
 /// How long a counter has not changed. Time in which the watching thread did not run is not counted: a suspended job
 /// does not hang.
 class Stillness {
@@ -83,15 +86,19 @@ public:
     void begin(HangWatchOptions options);
     void end();
 
-    /// One check, by one thread, every few tenths of a second; also posts this rank's activity on the board. Returns a
+    /// One check, by one thread, every look_interval; also posts this rank's activity on the board. Returns a
     /// hang once it is this rank's turn to end the job: rank 0 goes first if it is alive on this node.
     [[nodiscard]] std::optional<Hang> look(Instant now, RunPhase phase);
+
+    /// When the process was suspended so far, to about look_interval; in order.
+    [[nodiscard]] std::vector<Interval> suspensions(Instant now);
 
     /// The chunks last held by a rank of this node, or on rank 0 by any rank, as far as known here.
     [[nodiscard]] std::vector<std::uint64_t> chunks_of(const RankEntry& entry);
     [[nodiscard]] std::vector<std::uint64_t> chunks_of(int rank);
 
 private:
+    void note_suspension(Instant now);
     void note(std::chrono::nanoseconds elapsed);
     void update_board(std::chrono::nanoseconds elapsed);
     [[nodiscard]] std::chrono::nanoseconds head_start_of_root() const;
@@ -114,6 +121,7 @@ private:
     std::mutex mutex_;
     HangWatchOptions options_;
     std::optional<Instant> last_look_;
+    std::vector<Interval> suspensions_;
     std::vector<StillActivity> still_;
     std::vector<Stillness> activity_clocks_;  // one per activity
     std::vector<Stillness> beats_;            // one per rank of this node

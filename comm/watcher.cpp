@@ -19,7 +19,6 @@
 namespace sluice {
 namespace {
 
-constexpr long look_every_ns = 200'000'000;
 /// A launcher that ends the job because of a dead rank signals first, without a reason: how long to look for that rank.
 constexpr int looks_after_signal = 4;
 constexpr std::chrono::milliseconds look_after_signal{50};
@@ -68,7 +67,7 @@ void Watcher::watch() {
     name_this_thread("watcher");
     const sigset_t set = watched_signals();
     while (!over_.load()) {
-        const std::timespec pause{.tv_sec = 0, .tv_nsec = look_every_ns};
+        const std::timespec pause{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(look_interval).count()};
         const int signal = sigtimedwait(&set, nullptr, &pause);
         if (over_.load()) {
             return;

@@ -232,7 +232,7 @@ std::string device_name(const RankTrace& trace, std::size_t device) {
 
 nanoseconds WallView::total() const noexcept {
     return std::accumulate(stages.begin(), stages.end(), nanoseconds(0)) +
-           std::accumulate(phases.begin(), phases.end(), overlapped + waiting);
+           std::accumulate(phases.begin(), phases.end(), overlapped + waiting + suspended);
 }
 
 Breakdown break_down(const RankTrace& trace) {
@@ -242,7 +242,14 @@ Breakdown break_down(const RankTrace& trace) {
         withheld.invalid = std::move(invalid);
         return withheld;
     }
-    return Collector(trace).breakdown();
+    if (trace.suspended.empty()) {
+        return Collector(trace).breakdown();
+    }
+    Breakdown result = Collector(without_suspensions(trace)).breakdown();
+    const nanoseconds whole = trace.milestones.finish - trace.milestones.start;
+    result.wall.suspended = whole - result.run;
+    result.run = whole;
+    return result;
 }
 
 }  // namespace sluice

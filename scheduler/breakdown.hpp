@@ -37,21 +37,24 @@ struct InstanceTotals {
     friend bool operator==(const InstanceTotals&, const InstanceTotals&) = default;
 };
 
-/// Assigns each instant of the run to exactly one row: to a stage if it alone is active, to `overlapped` if several
-/// are, else to the first active phase, else to `waiting`. The rows add up to the run exactly.
+/// Assigns each instant of the run to exactly one row: to `suspended` if the process did not run, to a stage if it
+/// alone is active, to `overlapped` if several are, else to the first active phase, else to `waiting`. The rows add up
+/// to the run exactly.
 struct WallView {
     std::array<std::chrono::nanoseconds, stage_count> stages{};  ///< StageTotals::exposed, indexed by index_of(stage).
     std::chrono::nanoseconds overlapped{0};
     std::array<std::chrono::nanoseconds, phase_count> phases{};  ///< Indexed by Phase.
     std::chrono::nanoseconds waiting{0};
+    std::chrono::nanoseconds suspended{0};
     [[nodiscard]] std::chrono::nanoseconds total() const noexcept;
     friend bool operator==(const WallView&, const WallView&) = default;
 };
 
-/// Where one rank's time went. Scatter and gather are rank 0's work for all ranks; the time that other ranks wait for
-/// items, or for their results to be accepted, is not counted as work.
+/// Where one rank's time went. While it was suspended nothing was busy, active or under way. Scatter and gather are
+/// rank 0's work for all ranks; the time that other ranks wait for items, or for their results to be accepted, is not
+/// counted as work.
 struct Breakdown {
-    std::chrono::nanoseconds run{0};                ///< finish - start
+    std::chrono::nanoseconds run{0};                ///< finish - start, suspensions included.
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).
     WallView wall;
     std::vector<InstanceTotals> instances;

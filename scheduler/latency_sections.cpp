@@ -240,6 +240,7 @@ std::vector<WallRow> wall_rows(const WallView& wall) {
     }
     rows.push_back({"overlapped", wall.overlapped});
     rows.push_back({"waiting", wall.waiting});
+    rows.push_back({"suspended", wall.suspended});
     add_phases(Phase::publish, Phase::finish);
     return rows;
 }

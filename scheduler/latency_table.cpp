@@ -155,7 +155,7 @@ std::string stages_text(const RunReport& report, const Verdict& verdict) {
     if (verdict.bound == Bound::unknown) {
         return {};
     }
-    const double serving = Seconds(wall_time(report.ranks)).count() - verdict.startup - verdict.end;
+    const double serving = Seconds(wall_time(report.ranks)).count() - verdict.startup - verdict.end - verdict.suspended;
     TextRows table;
     table.push_back({"stage", "items/s", "busy", "exposed"});
     for (const Stage stage : all_stages) {
@@ -207,7 +207,7 @@ std::string shares_text(const RunReport& report) {
 }
 
 /// "with compute 2 x faster: 1.21 s (now 2.02 s); twice the devices: 1.23 s"
-std::string what_if_text(const Verdict& verdict, nanoseconds wall) {
+std::string what_if_text(const Verdict& verdict, double now) {
     if (verdict.what_if.empty()) {
         return {};
     }
@@ -215,7 +215,7 @@ std::string what_if_text(const Verdict& verdict, nanoseconds wall) {
     for (const WhatIf& what_if : verdict.what_if) {
         changes.push_back(fmt::format("{}: {}", what_if.change, time_text(what_if.seconds)));
     }
-    return fmt::format("what if (now {}): {}\n", short_text(wall), fmt::join(changes, "; "));
+    return fmt::format("what if (now {}): {}\n", time_text(now), fmt::join(changes, "; "));
 }
 
 std::string header(const RunReport& report, const Verdict& verdict, bool timed) {
@@ -279,7 +279,7 @@ std::string latency_table(const RunReport& report, TableForm form) {
     if (form == TableForm::full) {
         out += roofline_text(report.roofline, verdict, report.devices());
     }
-    out += what_if_text(verdict, wall_time(report.ranks));
+    out += what_if_text(verdict, Seconds(wall_time(report.ranks)).count() - verdict.suspended);
     for (const std::string& note : verdict.notes) {
         out += note + '\n';
     }

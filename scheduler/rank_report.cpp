@@ -35,10 +35,11 @@ std::vector<ChunkDurations> sampled_chunks(const DeviceTrace& device) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RelativeMilestones, start, driver_begin, driver_ready, buffers_ready, devices_ready,
                                    scatter_begin, scatter_end, first_compute, compute_end, delivered, written, finish)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RelativeInterval, begin, end)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SteadyStretch, items, time, busy)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StageTotals, busy, active, exposed, chunks, items)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(InstanceTotals, stage, name, busy, items, bytes, delayed, steady)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WallView, stages, overlapped, phases, waiting)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WallView, stages, overlapped, phases, waiting, suspended)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Breakdown, run, stages, wall, instances, receiving, written, invalid)
 
 /// Without names: there are hundreds for each device.
@@ -62,7 +63,15 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ThreadUsage, name, wall, cpu, waits, preempti
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ChunkTimes, stage, name, count, p50, p90, p99, longest)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankDetails, cpu, gpus, driver, throttling, gpu_uses, threads, chunk_times)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankReport, rank, host, milestones, breakdown, device_chunks, certification, counts,
-                                   clock, facts)
+                                   clock, facts, suspended)
+
+nanoseconds suspended_between(const RankReport& rank, nanoseconds from, nanoseconds to) {
+    nanoseconds sum{0};
+    for (const RelativeInterval& interval : rank.suspended) {
+        sum += std::max(nanoseconds(0), std::min(interval.end, to) - std::max(interval.begin, from));
+    }
+    return sum;
+}
 
 void add_counts(std::vector<ModelCount>& all, std::span<const ModelCount> more) {
     for (const ModelCount& count : more) {
@@ -111,13 +120,19 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
     for (const std::optional<Instant>& instant : from.first_compute) {
         report.milestones.first_compute.push_back(moment(instant));
     }
-    for (const DeviceTrace& device : trace.devices) {
+    for (const Interval& interval : trace.suspended) {
+        report.suspended.push_back({since_start(interval.begin), since_start(interval.end)});
+    }
+    const std::optional<RankTrace> copy =
+        trace.suspended.empty() ? std::nullopt : std::optional(without_suspensions(trace));
+    const RankTrace& awake = copy ? *copy : trace;
+    for (const DeviceTrace& device : awake.devices) {
         report.device_chunks.push_back(sampled_chunks(device));
         report.certification = together(report.certification, device.certification());
         add_counts(report.counts, device.counts());
     }
     report.facts.threads = trace.usage;
-    report.facts.chunk_times = chunk_times(trace);
+    report.facts.chunk_times = chunk_times(awake);
     return report;
 }
 

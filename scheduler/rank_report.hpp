@@ -40,6 +40,13 @@ struct RelativeMilestones {
     }
 };
 
+/// In the same time.
+struct RelativeInterval {
+    std::chrono::nanoseconds begin{0};
+    std::chrono::nanoseconds end{0};
+    friend bool operator==(const RelativeInterval&, const RelativeInterval&) = default;
+};
+
 /// Accuracy of converting a rank's times to rank 0's clock.
 struct RankClock {
     std::chrono::nanoseconds error{0};  ///< Bound on the error of its times if its clock drifts evenly.
@@ -70,14 +77,19 @@ struct RankReport {
     std::string host;
     RelativeMilestones milestones;
     Breakdown breakdown;
-    /// One entry per device; empty for a device without chunks.
+    /// Without suspensions. One entry per device; empty for a device without chunks.
     std::vector<std::vector<ChunkDurations>> device_chunks{};
     std::optional<Certification> certification{};  ///< Over its devices: the sum, and the largest bound.
     std::vector<ModelCount> counts{};              ///< Sums over its devices.
     RankClock clock{};
     RankDetails facts{};
+    std::vector<RelativeInterval> suspended{};  ///< When its process did not run, in order; its milestones include it.
     friend bool operator==(const RankReport&, const RankReport&) = default;
 };
+
+/// How long `rank` was suspended in [from, to].
+[[nodiscard]] std::chrono::nanoseconds suspended_between(const RankReport& rank, std::chrono::nanoseconds from,
+                                                         std::chrono::nanoseconds to);
 
 /// Adds the counts of another device or rank.
 void add_counts(std::vector<ModelCount>& all, std::span<const ModelCount> more);

@@ -85,6 +85,7 @@ Json rank_json(const RankReport& rank) {
         wall[std::string(to_string(static_cast<Phase>(phase)))] = in_seconds(breakdown.wall.phases[phase]);
     }
     wall["waiting"] = in_seconds(breakdown.wall.waiting);
+    wall["suspended"] = in_seconds(breakdown.wall.suspended);
     wall["total"] = in_seconds(breakdown.wall.total());
     Json instances = Json::array();
     for (const InstanceTotals& instance : breakdown.instances) {

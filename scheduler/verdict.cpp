@@ -165,7 +165,7 @@ nanoseconds start_of(std::span<const RankReport> ranks) {
     return start(*std::ranges::min_element(ranks, {}, start));
 }
 
-/// Measures the times before the first and after the last chunk.
+/// Measures the times before the first and after the last chunk, and those that do not count.
 void measure_ends(Verdict& verdict, const RunReport& run) {
     std::optional<nanoseconds> first;
     for (const RankReport& rank : run.ranks) {
@@ -173,9 +173,14 @@ void measure_ends(Verdict& verdict, const RunReport& run) {
             first = moment && (!first || *moment < *first) ? moment : first;
         }
     }
-    verdict.startup = first ? std::max(0.0, seconds(*first - start_of(run.ranks))) : 0;
-    const RelativeMilestones& root = run.ranks.front().milestones;
-    verdict.end = root.written ? std::max(0.0, seconds(root.finish - *root.written)) : 0;
+    const RankReport& root = run.ranks.front();
+    const auto awake = [&](nanoseconds from, nanoseconds to) {
+        return std::max(0.0, seconds(to - from - suspended_between(root, from, to)));
+    };
+    const RelativeMilestones& at = root.milestones;
+    verdict.startup = first ? awake(start_of(run.ranks), *first) : 0;
+    verdict.end = at.written ? awake(*at.written, at.finish) : 0;
+    verdict.suspended = seconds(suspended_between(root, at.start, at.finish));
 }
 
 }  // namespace
@@ -212,28 +217,30 @@ Verdict judge(const RunReport& run) {
     measure_ends(verdict, run);
     const Resource& least = resources.front();
     verdict.binding = least.main_stage();
+    const double awake = wall - verdict.suspended;
     verdict.achieved = static_cast<double>(run.items_done) / wall;
     verdict.achievable = least.capacity;
-    verdict.steady = std::min(steady_rate(run, least).value_or(verdict.achieved), least.capacity);
+    verdict.steady =
+        std::min(steady_rate(run, least).value_or(static_cast<double>(run.items_done) / awake), least.capacity);
     verdict.share = verdict.steady / verdict.achievable;
-    verdict.bound = verdict.startup > long_part * wall ? Bound::startup
-                    : verdict.end > long_part * wall   ? Bound::end
-                    : verdict.share >= binding_share   ? Bound::stage
-                                                       : Bound::nothing;
+    verdict.bound = verdict.startup > long_part * awake ? Bound::startup
+                    : verdict.end > long_part * awake   ? Bound::end
+                    : verdict.share >= binding_share    ? Bound::stage
+                                                        : Bound::nothing;
     find_stragglers(verdict, run, resources);
     find_contention(verdict, resources);
-    find_throttled(verdict, run.ranks, wall);
+    find_throttled(verdict, run.ranks, awake);
     verdict.gpu_limits = find_gpu_limits(run.ranks);
     if (verdict.bound == Bound::stage && verdict.binding == Stage::compute && !verdict.stragglers.empty() &&
         run.distribution == Distribution::fixed) {
         verdict.rank = verdict.stragglers.front().rank;
     }
     const RunTimes times{
-        .startup = verdict.startup, .serving = wall - verdict.startup - verdict.end, .end = verdict.end};
+        .startup = verdict.startup, .serving = awake - verdict.startup - verdict.end, .end = verdict.end};
     Prediction prediction = predict_changes(run, times, !lacks_cpu(verdict, Stage::compute, run.device));
     verdict.replayed = prediction.replayed;
     verdict.what_if = std::move(prediction.changes);
-    verdict.line = line_of(verdict, run, wall);
+    verdict.line = line_of(verdict, run, awake);
     add_notes(verdict, run);
     return verdict;
 }

@@ -89,6 +89,21 @@ void note_lack_of_cpu(Verdict& verdict) {
     }
 }
 
+void note_suspension(Verdict& verdict, const RunReport& run) {
+    const auto suspended = [](const RankReport& rank) { return rank.breakdown.wall.suspended; };
+    const auto longest = std::ranges::max_element(run.ranks, {}, suspended);
+    const auto ranks = std::ranges::count_if(
+        run.ranks, [](auto time) { return time.count() > 0; }, suspended);
+    if (ranks == 0) {
+        return;
+    }
+    verdict.notes.push_back(fmt::format(
+        "NOTE: {} suspended for {}{} (SIGSTOP, scontrol suspend), which the run's time includes, but no stage's",
+        ranks == 1 ? fmt::format("rank {} was", longest->rank)
+                   : fmt::format("{} of {} ranks were", ranks, run.ranks.size()),
+        ranks == 1 ? "" : "up to ", time_text(Seconds(suspended(*longest)).count())));
+}
+
 }  // namespace
 
 bool lacks_cpu(const Verdict& verdict, Stage stage, DeviceKind device) {
@@ -99,6 +114,7 @@ bool lacks_cpu(const Verdict& verdict, Stage stage, DeviceKind device) {
 
 void add_notes(Verdict& verdict, const RunReport& run) {
     const std::uint64_t chunks = (run.items_done + run.chunk_items - 1) / run.chunk_items;
+    note_suspension(verdict, run);
     note_lack_of_cpu(verdict);
     for (const GpuLimited& limited : verdict.gpu_limits) {
         verdict.notes.push_back("NOTE: " + text_of(limited, run.ranks));

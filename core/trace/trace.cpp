@@ -111,6 +111,23 @@ void retime(RankTrace& trace, Retime time) {
     for (PhaseSpan& span : trace.phases) {
         retime(span.time, time);
     }
+    for (Interval& interval : trace.suspended) {
+        retime(interval, time);
+    }
+}
+
+RankTrace without_suspensions(const RankTrace& trace) {
+    RankTrace awake = trace;
+    awake.suspended.clear();
+    const auto time_awake = [&](Instant at) {
+        Clock::duration before{0};
+        for (const Interval& interval : trace.suspended) {
+            before += std::clamp(at, interval.begin, interval.end) - interval.begin;
+        }
+        return at - before;
+    };
+    retime(awake, time_awake);
+    return awake;
 }
 
 }  // namespace sluice

@@ -263,9 +263,14 @@ struct RankTrace {
     std::vector<PhaseSpan> phases;
     std::vector<ThreadUsage> usage{};  ///< Of threads that have ended.
     std::vector<std::string> gpus{};   ///< Models of the devices if these are GPUs.
+    std::vector<Interval>
+        suspended{};  ///< When the process did not run (SIGSTOP, scontrol suspend); in order, disjoint.
 };
 
 /// Puts `time(t)` in place of each time t of a rank's trace; what did not happen stays so. `time` never decreases.
 void retime(RankTrace& trace, FunctionRef<Instant(Instant)> time);
+
+/// `trace` as if each suspension had taken no time, so that later times are earlier by it.
+[[nodiscard]] RankTrace without_suspensions(const RankTrace& trace);
 
 }  // namespace sluice

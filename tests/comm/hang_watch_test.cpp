@@ -121,6 +121,20 @@ TEST_F(Watch, NamesTheActivityThatHangsAndWhoWaits) {
     EXPECT_THAT(hang->dump, HasSubstr("writer: waits for the results of chunk 104"));
 }
 
+TEST_F(Watch, KnowsWhenTheProcessWasSuspended) {
+    begin();
+    EXPECT_FALSE(look_after(5s));
+    EXPECT_TRUE(watch_.suspensions(now_ + 900ms).empty()) << "only late";
+    const Instant before = now_;
+    now_ += 1h;
+    const std::vector<Interval> expected{{before + look_interval, now_}};
+
+    EXPECT_EQ(watch_.suspensions(now_), expected) << "before the watching thread has looked";
+
+    EXPECT_FALSE(look_after(2s));
+    EXPECT_EQ(watch_.suspensions(now_), expected);
+}
+
 TEST_F(Watch, SaysNothingWhileItIsNotServing) {
     activities_.add(ActivityKind::reader, "reader 0").work(Stage::read, 5);
     begin();

@@ -182,7 +182,7 @@ TEST(MpiHang, IsNotWhatASlowRankDoes) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
-TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
+TEST(Suspension, IsNeitherAHangNorAStagesWork) {
     const EchoJob job(items(6, "slow"));
     const auto process = job.start(0, {"fault.hang_timeout=1s"});
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
@@ -192,7 +192,15 @@ TEST(Hang, IsNotSaidWhenTheWholeProcessWasStopped) {
     ASSERT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - stopped > std::chrono::seconds(2); }));
     process->send(SIGCONT);
 
-    EXPECT_EQ(process->wait().exit_code, 0);
+    const ProcessResult result = process->wait();
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("NOTE: rank 0 was suspended for "));
+    const nlohmann::json report = job.report();
+    EXPECT_GE(report.at("ranks").at(0).at("wall").at("suspended"), 1.5);
+    EXPECT_LE(report.at("verdict").at("share"), 1);
+    const auto status = nlohmann::json::parse(contents(job.path() / "labels.csv.sluice/status.json"));
+    EXPECT_LE(6 / status.at("mean_items_per_second").get<double>(), report.at("run").at("wall").get<double>() - 0.9)
+        << "of two seconds one may count";
 }
 
 TEST(MpiDeath, OfAnotherRankLeavesAPartialReport) {

@@ -323,6 +323,28 @@ TEST(Breakdown, GivesEveryInstantToTheRowThatTheDefinitionNames) {
     }
 }
 
+TEST(Breakdown, CountsASuspensionAsNothingElse) {
+    RankTrace trace = trace_of(0, 1000);
+    trace.suspended = {between(-50, 10), between(300, 700)};
+    trace.devices.emplace_back("host", 3);
+    trace.devices[0].add({.chunk = {0, 0, 4}, .compute = between(100, 200)});
+    trace.devices[0].add({.chunk = {1, 4, 4}, .compute = between(200, 750)});
+    trace.devices[0].add({.chunk = {2, 8, 4}, .compute = between(750, 900)});
+    trace.phases.push_back({Phase::publish, between(900, 1000)});
+
+    const Breakdown breakdown = break_down(trace);
+
+    EXPECT_EQ(breakdown.run, 1000ns);
+    EXPECT_EQ(breakdown.wall.total(), 1000ns);
+    EXPECT_EQ(breakdown.wall.suspended, 410ns);
+    EXPECT_EQ(breakdown.wall.waiting, 90ns);
+    EXPECT_EQ(breakdown.at(Stage::compute).busy, 400ns);
+    EXPECT_EQ(breakdown.at(Stage::compute).exposed, 400ns);
+    const auto device = std::ranges::find(breakdown.instances, Stage::compute, &InstanceTotals::stage);
+    ASSERT_NE(device, breakdown.instances.end());
+    EXPECT_EQ(device->steady, (SteadyStretch{.items = 8, .time = 300ns, .busy = 300ns}));
+}
+
 TEST(Breakdown, NeverHasAStageOrAResourceActiveLongerThanTheRun) {
     RandomTraces traces(4);
     for (int round = 0; round < 400; ++round) {

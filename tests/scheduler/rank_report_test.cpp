@@ -47,6 +47,23 @@ RankTrace busy_trace() {
     return trace;
 }
 
+TEST(RankReport, LeavesSuspensionsOutOfChunksTimesAndSaysWhenTheyWere) {
+    RankTrace trace = busy_trace();
+    trace.suspended = {{instant(1410), instant(1480)}};
+
+    const RankReport report = make_rank_report(trace, instant(1000), 0ns);
+
+    EXPECT_EQ(report.device_chunks.at(0).at(0).compute, 30ns);
+    EXPECT_THAT(report.facts.chunk_times,
+                testing::Contains(testing::AllOf(testing::Field(&ChunkTimes::stage, Stage::compute),
+                                                 testing::Field(&ChunkTimes::longest, 30ns))));
+    EXPECT_EQ(report.milestones.compute_end, 500ns) << "milestones are as they were";
+    EXPECT_EQ(suspended_between(report, 0ns, 1000ns), 70ns);
+    EXPECT_EQ(suspended_between(report, 450ns, 460ns), 10ns);
+    EXPECT_EQ(suspended_between(report, 500ns, 400ns), 0ns);
+    EXPECT_EQ(decode_rank_report(encode(report)), report);
+}
+
 TEST(RankReport, CountsTimeFromTheCommonStartOnRankZerosClock) {
     const RankReport report = make_rank_report(busy_trace(), instant(5000), 4100ns);
 

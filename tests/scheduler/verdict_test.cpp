@@ -82,6 +82,25 @@ TEST(Verdict, NamesTheStageOfLeastCapacity) {
     EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("more devices help")));
 }
 
+TEST(Verdict, LeavesOutWhatTheProcessWasSuspended) {
+    std::vector<RankReport> ranks{rank_of(0, 1s, 3600s + 9s, 3600s + 10s, {device(Stage::compute, 8s, 1000)})};
+    ranks[0].suspended = {{500ms, 1500ms}, {2s, 3600s + 1s}};
+    ranks[0].breakdown.wall.suspended = 3600s;
+
+    const Verdict verdict = judge(run_of(ranks, 1000));
+
+    EXPECT_DOUBLE_EQ(verdict.suspended, 3600);
+    EXPECT_DOUBLE_EQ(verdict.startup, 0.5);
+    EXPECT_DOUBLE_EQ(verdict.end, 1);
+    EXPECT_DOUBLE_EQ(verdict.achieved, 1000.0 / 3610) << "which the run's time includes";
+    EXPECT_EQ(verdict.line, "compute binds: 100 of 125 items/s (80.0 %)");
+    EXPECT_THAT(verdict.notes, Contains(HasSubstr("rank 0 was suspended for 3600 s (SIGSTOP, scontrol suspend)")));
+
+    ranks.push_back(rank_of(1, 0s, 10s, 10s, {}));
+    ranks.push_back(ranks.front());
+    EXPECT_THAT(judge(run_of(ranks, 1000)).notes, Contains(HasSubstr("2 of 3 ranks were suspended for up to 3600 s")));
+}
+
 TEST(Verdict, TakesTheStagesOfAThreadTogetherAndNamesTheLongest) {
     for (const auto& [first, second, name] :
          {std::tuple{Stage::read, Stage::parse, "reader 0"}, std::tuple{Stage::write, Stage::commit, "writer"}}) {

@@ -89,7 +89,7 @@ void RunMonitor::found_complete(const ChunkGrid& grid) {
 void RunMonitor::serve(ServedRun run) {
     const std::lock_guard lock(mutex_);
     run_ = std::move(run);
-    serving_since_ = Clock::now();
+    served_from_ = run_->book->running_time(Clock::now());
     status_.state = RunState::running;
     look();
 }
@@ -235,7 +235,7 @@ void RunMonitor::take_rates() {
         }
         status_.slowest = find_slowest(status_.ranks);
     }
-    status_.mean_items_per_second = per_second(sample.items, now - *serving_since_);
+    status_.mean_items_per_second = per_second(sample.items, run_->book->running_time(now) - served_from_);
     status_.seconds_left.reset();
     if (status_.mean_items_per_second > 0) {
         status_.seconds_left = static_cast<double>(status_.items - status_.items_done) / status_.mean_items_per_second;

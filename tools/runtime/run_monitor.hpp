@@ -98,7 +98,7 @@ private:
     ErrorText explanation_;
     std::optional<ServedRun> run_;
     std::optional<Instant> limit_;
-    std::optional<Instant> serving_since_;
+    Clock::duration served_from_{};  // in the book's running time
     std::deque<Sample> samples_;
     std::thread thread_;
     std::jthread asking_;  // Slurm

@@ -148,6 +148,7 @@ RankTrace complete_trace(const RankContext& context, RankTrace trace) {
     trace.milestones.start = context.start;
     trace.milestones.finish = Clock::now();
     std::ranges::copy(context.phases.spans(), std::back_inserter(trace.phases));
+    trace.suspended = context.hangs.suspensions(trace.milestones.finish);
     return trace;
 }
 
