@@ -15,6 +15,7 @@
 #include "apps/gpt2/config_numbers.hpp"
 #include "apps/gpt2/tensors.hpp"
 #include "core/error.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/paths.hpp"
 #include "core/work_team.hpp"
 #include "kernels/philox.hpp"
@@ -34,8 +35,11 @@ std::uint64_t elements_of(const Config& config) {
     return count;
 }
 
-WeightBlob blob_for(const Config& config) {
-    WeightBlob blob = WeightBlob::of_floats(head_floats + elements_of(config));
+/// `from`: the key that they are made by. Throws Error (out_of_memory).
+WeightBlob blob_for(const Config& config, std::string_view from) {
+    const std::uint64_t floats = head_floats + elements_of(config);
+    check_weights_fit(floats * sizeof(float), from);
+    WeightBlob blob = WeightBlob::of_floats(floats);
     const ConfigNumbers head = numbers_of(config);
     std::memcpy(blob.floats().data(), head.data(), sizeof head);
     return blob;
@@ -189,21 +193,21 @@ WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::opti
     if (checkpoint.is_headerless()) {
         const std::vector<TensorSpec> specs = gpt2_tensors(default_config().shape);
         checkpoint.only().check(specs);
-        WeightBlob blob = blob_for(default_config());
+        WeightBlob blob = blob_for(default_config(), "model.weights");
         checkpoint.only().read(specs, blob.floats().subspan(head_floats));
         return blob;
     }
     const Config read = read_config(config.value(), generation);
     const std::vector<TensorSpec> specs = tensors_of(read);
     checkpoint.check(specs);
-    WeightBlob blob = blob_for(read);
+    WeightBlob blob = blob_for(read, "model.weights");
     checkpoint.read(specs, blob.floats().subspan(head_floats));
     return blob;
 }
 
 WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
     constexpr std::size_t piece = 65536;  // values
-    WeightBlob blob = blob_for(config);
+    WeightBlob blob = blob_for(config, "model.random");
     std::span<float> left = blob.floats().subspan(head_floats);
     WorkTeam team(startup_helpers());
     std::uint32_t number = 0;

@@ -22,12 +22,13 @@ namespace sluice::gpt2 {
 
 /// `weights`: a safetensors file with Hugging Face's names, with or without the prefix "transformer." or "model."; an
 /// index (.json) of a sharded checkpoint; or the tensors of the 124M GPT-2 without a header. `config` and `generation`
-/// as for read_config(). Throws Error (no_input, bad_data, numeric).
+/// as for read_config(). Throws Error (no_input, bad_data, numeric, out_of_memory).
 [[nodiscard]] WeightBlob read_checkpoint(const std::filesystem::path& weights,
                                          const std::optional<std::filesystem::path>& config,
                                          const std::optional<std::filesystem::path>& generation = {});
 
 /// Random weights generated from `seed`; larger than GPT-2's own initialisation, which only repeats the last token.
+/// Throws Error (out_of_memory).
 [[nodiscard]] WeightBlob random_checkpoint(const Config& config, std::uint64_t seed);
 
 [[nodiscard]] Config config_of(const WeightBlob& blob);

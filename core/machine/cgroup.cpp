@@ -2,10 +2,13 @@
 
 #include <sys/stat.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <sstream>
 
+#include "core/error.hpp"
 #include "core/paths.hpp"
 #include "core/split.hpp"
 
@@ -157,6 +160,19 @@ std::uint64_t read_memory_limit() {
         }
     }
     return least;
+}
+
+void check_weights_fit(std::uint64_t bytes, std::string_view where, std::uint64_t available) {
+    constexpr double gibibyte = 1U << 30U;
+    if (bytes > available) {
+        throw Error(
+            ExitCode::out_of_memory,
+            {.id = "E-MEM-068",
+             .where = std::string(where),
+             .what = fmt::format("the weights take {:.1f} GiB, and this process may use {:.1f} GiB",
+                                 static_cast<double>(bytes) / gibibyte, static_cast<double>(available) / gibibyte),
+             .hint = "ask for more memory (Slurm's --mem), or take a smaller model"});
+    }
 }
 
 }  // namespace sluice

@@ -75,4 +75,8 @@ inline constexpr std::uint64_t no_memory_limit = UINT64_MAX;
 /// its own: other ranks and processes of the node draw on the same memory.
 [[nodiscard]] std::uint64_t read_memory_limit();
 
+/// Throws Error (out_of_memory) at `where` if weights of so many bytes exceed `available`: filling more than there is
+/// would get the process, or another one, killed.
+void check_weights_fit(std::uint64_t bytes, std::string_view where, std::uint64_t available = read_memory_limit());
+
 }  // namespace sluice

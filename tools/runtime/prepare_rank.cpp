@@ -13,6 +13,7 @@
 #include "comm/node_view.hpp"
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/machine/gpu_visibility.hpp"
 #include "core/standard_error.hpp"
 #include "core/wording.hpp"
@@ -133,11 +134,17 @@ std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& p
     if (plan.device == DeviceKind::host) {
         limit_host_instructions(plan.instructions);
     }
-    if (context.session == nullptr) {
-        return load_alone(app, weights, plan.precision, plan.device, cores);
-    }
     std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.precision, plan.device);
-    if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
+    PackedWeights* const packed = loaded->weights();
+    if (packed == nullptr) {
+        return loaded;
+    }
+    if (context.session == nullptr || context.session->node_rank() == 0) {
+        check_weights_fit(packed->bytes(), "packed for the devices");
+    }
+    if (context.session == nullptr) {
+        packed->pack(NodeMemory::of_process(packed->bytes()), {}, cores);
+    } else {
         pack_once_per_node(*context.session, *packed, cores);
     }
     return loaded;

@@ -130,6 +130,17 @@ std::vector<BadInput> bad_weights() {
         weights("WeightsAreAPickle", "m.bin", "\x80\x02}q", "E-MOD-050", "pickle"),
         weights("WeightsAreGguf", "m.safetensors", "GGUF\x03 and so on", "E-MOD-050", "GGUF"),
         weights("WeightsAreAPage", "m.safetensors", "<!DOCTYPE html><html>", "E-MOD-050", "HTML"),
+        {"RandomWeightsLargerThanAnyMachine",
+         "app = \"gpt2\"\ninput.path = \"articles.txt\"\noutput.path = \"labels.csv\"\n"
+         "model = {random = 1, config = \"config.json\"}\ngenerate = {prompts = \"ids\", results = \"ids\"}\n",
+         {{"config.json",
+           "{\"model_type\":\"gpt2\",\"activation_function\":\"gelu_new\",\"vocab_size\":1000,"
+           "\"n_positions\":1024,\"n_embd\":1048576,\"n_layer\":1000,\"n_head\":8192}"}},
+         {},
+         71,
+         "E-MEM-068",
+         "model.random",
+         "the weights take 49"},
         with_exit_code(sparse(weights("WeightsAreNotFinite", "m.bin", nan, "E-NUM-051", "'w_conv1': element 0 is nan"),
                               classifier_bytes),
                        81),
