@@ -19,6 +19,7 @@ namespace sluice::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::unique_ptr<Process> submit_waiting(const JobFolder& job) {
     return std::make_unique<Process>(launch_words(0, {"submit", "job.toml", "--wait"}),
@@ -44,6 +45,36 @@ esac)");
     EXPECT_THAT(result.err, HasSubstr("job 7: Slurm does not answer (squeue: failed with 1: Unable to contact"));
     EXPECT_THAT(result.err, HasSubstr("job 7 PENDING (Priority)\n"));
     EXPECT_THAT(result.err, HasSubstr("job 7 has ended, exit code 82 (FAILED)\n"));
+}
+
+TEST(SubmitWait, TakesNoStatusOfAJobThatWasKilledForTheNewOnes) {
+    const JobFolder job(1);
+    const std::filesystem::path folder = job.path() / "labels.csv.sluice";
+    std::filesystem::create_directory(folder);
+    ASSERT_EQ(write_run_status(folder / "status.json", RunStatus{.state = RunState::running,
+                                                                 .job = "6",
+                                                                 .items = 1000,
+                                                                 .items_before = 100,
+                                                                 .items_done = 400,
+                                                                 .mean_items_per_second = 10,
+                                                                 .updated = unix_seconds() - 4}),
+              0);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", R"(case $* in *--Format=*) echo 'FAILED    82    '; exit ;; esac
+echo >>asked
+case $(wc -l <asked) in
+1) echo 'PENDING|Priority|N/A|' ;;
+*) echo 'FAILED|NonZeroExitCode|N/A|n0' ;;
+esac)");
+
+    const ProcessResult result = submit_waiting(job)->wait();
+
+    EXPECT_EQ(result.exit_code, 82) << result.err;
+    EXPECT_THAT(result.err,
+                HasSubstr("job 7 PENDING (Priority), 400 of 1000 items (40.0 %): 0 in this run, 400 before"));
+    EXPECT_THAT(result.err, Not(HasSubstr("running")));
+    EXPECT_THAT(result.err, Not(HasSubstr("items/s")));
 }
 
 TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {

@@ -62,9 +62,14 @@ std::string queue_text(const RunSight& sight) {
     return text;
 }
 
+/// An earlier job that was killed has left a status as of one that runs.
+bool is_of_job(const RunSight& sight) {
+    return sight.status && sight.status->job == sight.job;
+}
+
 /// The state in a few words, constant while nothing happens.
 std::string state_text(const RunSight& sight) {
-    const bool tells_itself = sight.status && !sight.status->end && !is_stale(sight);
+    const bool tells_itself = is_of_job(sight) && !sight.status->end && !is_stale(sight);
     return tells_itself ? fmt::format("job {} {}", sight.job, name_of(sight.status->state)) : queue_text(sight);
 }
 
@@ -75,8 +80,10 @@ std::string line_of(const RunSight& sight, const ProgressView& view) {
         return line;
     }
     const RunStatus& status = *sight.status;
-    const ItemCount items{.done = status.items_done, .total = status.items, .before = status.items_before};
-    const bool moves = !status.end && status.mean_items_per_second > 0;
+    const ItemCount items{.done = status.items_done,
+                          .total = status.items,
+                          .before = is_of_job(sight) ? status.items_before : status.items_done};
+    const bool moves = is_of_job(sight) && !status.end && status.mean_items_per_second > 0;
     const Seconds since(moves ? static_cast<double>(items.done - items.before) / status.mean_items_per_second : 0.0);
     line += ", ";
     const auto used = static_cast<std::uint32_t>(line.size());
@@ -91,7 +98,7 @@ std::string end_text(const RunSight& sight, int code) {
     if (sight.queued) {
         text += fmt::format(" ({})", escaped(sight.queued->state));
     }
-    const bool of_job = sight.status && sight.status->end && sight.status->job == sight.job;
+    const bool of_job = is_of_job(sight) && sight.status->end;
     if (of_job && sight.status->end->again && !is_followed(*sight.status)) {
         text += "; " + what_follows(sight);
     }
