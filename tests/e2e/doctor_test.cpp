@@ -79,7 +79,8 @@ TEST(Doctor, FindsTasksAndCpusThatABatchScriptDoesNotUse) {
     EXPECT_EQ(result.exit_code, 0) << "warnings are no errors";
     EXPECT_THAT(result.out, HasSubstr("W-SLM-130: 1 rank, but the job has room for 8 tasks"));
     EXPECT_THAT(result.out, HasSubstr("W-HWL-131: rank 0 on "));
-    EXPECT_THAT(result.out, HasSubstr("--cpus-per-task=60000"));
+    EXPECT_THAT(result.out, HasSubstr("but the job asked for 60000 (SLURM_CPUS_PER_TASK); fix: the node has "));
+    EXPECT_THAT(result.out, Not(HasSubstr("--cpus-per-task=60000")));
     EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
 }
 
@@ -174,7 +175,7 @@ TEST(PreflightOfRanks, SpeaksOnceForAllOfThem) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(count_in(result.err, "W-HWL-131]: ranks 0-2 on "), 1U) << result.err;
     EXPECT_EQ(count_in(result.err, "W-HWL-131"), 1U);
-    EXPECT_THAT(result.err, HasSubstr("mpirun --map-by ppr:3:node:pe=60000"));
+    EXPECT_THAT(result.err, HasSubstr("unset the variable if another job left it"));
 }
 
 TEST(PreflightOfRanks, ComparesThemWithTheLayoutOfTheJob) {
@@ -186,7 +187,7 @@ TEST(PreflightOfRanks, ComparesThemWithTheLayoutOfTheJob) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(count_in(result.err, "W-SLM-144]: ranks 0-1 on "), 1U) << result.err;
     EXPECT_THAT(result.err, HasSubstr(": 2 ranks a node, but layout.ranks_per_node = 4; fix: "));
-    EXPECT_THAT(result.err, HasSubstr("the job asked for 4096 (layout.cpus_per_rank=4096)"));
+    EXPECT_THAT(result.err, HasSubstr("the job asked for 4096 (layout.cpus_per_rank)"));
 }
 
 }  // namespace

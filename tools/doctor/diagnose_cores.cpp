@@ -51,6 +51,22 @@ private:
         return rank.machine_cpus != 0 && rank.job_cpus > rank.machine_cpus;
     }
 
+    /// Gives a rank its CPUs, unless no node of this kind has so many.
+    [[nodiscard]] std::string remedy_for_few(const RankFacts& rank, std::uint32_t asked, bool by_job,
+                                             std::uint32_t needed, std::uint32_t ranks) const {
+        if (is_oversold(rank)) {
+            return fmt::format(
+                "the node has {}, but Slurm assumes {}: correct CPUs= in slurm.conf (tools/slurm-box "
+                "does so on purpose)",
+                rank.machine_cpus, rank.job_cpus);
+        }
+        if (rank.machine_cpus != 0 && asked > rank.machine_cpus) {
+            return fmt::format("the node has {}: {}", rank.machine_cpus,
+                               by_job ? "lower layout.cpus_per_rank" : "unset the variable if another job left it");
+        }
+        return remedies_.cpus_per_rank(std::max(asked, needed), ranks);
+    }
+
     void look_at(const RankFacts& rank, std::uint32_t ranks) {
         if (!rank.why_unbindable.empty()) {
             say(rank, "W-HWL-077", "threads are not bound to their CPUs: " + rank.why_unbindable, "");
@@ -61,13 +77,9 @@ private:
         const std::uint32_t needed = rank.threads * cpus_per_core(rank);
         if (rank.mask_cpus < asked) {
             say(rank, "W-HWL-131",
-                fmt::format("{} each, but the job asked for {} ({}={})", count_of(rank.mask_cpus, "CPU"), asked,
-                            by_job > by_slurm ? "layout.cpus_per_rank" : "SLURM_CPUS_PER_TASK", asked),
-                is_oversold(rank)
-                    ? fmt::format("the node has {}, but Slurm assumes {}: correct CPUs= in slurm.conf (tools/slurm-box "
-                                  "does so on purpose)",
-                                  rank.machine_cpus, rank.job_cpus)
-                    : remedies_.cpus_per_rank(std::max(asked, needed), ranks));
+                fmt::format("{} each, but the job asked for {} ({})", count_of(rank.mask_cpus, "CPU"), asked,
+                            by_job > by_slurm ? "layout.cpus_per_rank" : "SLURM_CPUS_PER_TASK"),
+                remedy_for_few(rank, asked, by_job > by_slurm, needed, ranks));
         } else if (!rank.has_own_cores && rank.quota_cpus != 0 && rank.quota_cpus < rank.allowed_cores) {
             say(rank, "W-HWL-133",
                 fmt::format("the cgroup's CPU quota is worth {} of {}", rank.quota_cpus,

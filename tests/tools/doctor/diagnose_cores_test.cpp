@@ -24,7 +24,7 @@ TEST(DoctorCores, FindsAStepThatDidNotInheritItsCpus) {
 
     const Finding finding = only(facts, "W-HWL-131");
 
-    EXPECT_EQ(finding.what, "ranks 0-1 on n01: 1 CPU each, but the job asked for 16 (SLURM_CPUS_PER_TASK=16)");
+    EXPECT_EQ(finding.what, "ranks 0-1 on n01: 1 CPU each, but the job asked for 16 (SLURM_CPUS_PER_TASK)");
     EXPECT_EQ(finding.remedy, "#SBATCH --cpus-per-task=16, and srun --cpus-per-task=16, which does not inherit it");
 }
 
@@ -38,6 +38,18 @@ TEST(DoctorCores, BlamesSlurmsConfigurationForCpusThatAreNotThere) {
     }
 
     EXPECT_THAT(only(facts, "W-HWL-131").remedy, HasSubstr("the node has 4, but Slurm assumes 32: correct CPUs= in"));
+}
+
+TEST(DoctorCores, AdvisesNoNumberThatNoNodeHas) {
+    DoctorFacts facts = sound_host();
+    for (RankFacts& rank : facts.ranks) {
+        rank.machine_cpus = rank.job_cpus = 8;
+    }
+    facts.launch.cpus_per_task = 60'000;
+    EXPECT_EQ(only(facts, "W-HWL-131").remedy, "the node has 8: unset the variable if another job left it");
+
+    facts.wish.layout.cpus_per_rank = 60'001;
+    EXPECT_EQ(only(facts, "W-HWL-131").remedy, "the node has 8: lower layout.cpus_per_rank");
 }
 
 TEST(DoctorCores, KnowsSlurmsThatInherit) {

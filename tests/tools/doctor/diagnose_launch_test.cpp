@@ -79,7 +79,7 @@ TEST(DoctorLaunch, ComparesWithTheJobsLayout) {
     DoctorFacts cpus = facts;
     cpus.wish.layout.cpus_per_rank = 8;
     EXPECT_EQ(only(cpus, "W-HWL-131").what,
-              "ranks 0-3 on 2 nodes: 4 CPUs each, but the job asked for 8 (layout.cpus_per_rank=8)");
+              "ranks 0-3 on 2 nodes: 4 CPUs each, but the job asked for 8 (layout.cpus_per_rank)");
 
     DoctorFacts gpus = facts;
     gpus.wish.layout.gpus_per_node = 4;
