@@ -50,8 +50,7 @@ private:
 
     void claim(std::size_t rank, const CpuSet& cpus) {
         Cores home = cores_meeting(cpus);
-        const bool is_new =
-            std::ranges::none_of(claims_, [&](const Claim& other) { return other.rank == rank && other.home == home; });
+        const bool is_new = std::ranges::find(claims_of(rank), home, &Claim::home) == claims_of(rank).end();
         if (!home.empty() && is_new) {
             claims_.push_back({.rank = rank, .home = std::move(home)});
         }
@@ -67,13 +66,15 @@ private:
         return cores;
     }
 
+    [[nodiscard]] std::span<const Claim> claims_of(std::size_t rank) const {
+        return std::ranges::equal_range(claims_, rank, {}, &Claim::rank);
+    }
+
     /// What all claims of a rank have in `part`, ascending.
     [[nodiscard]] Cores all_of(std::size_t rank, Cores Claim::*part) const {
         Cores all;
-        for (const Claim& claim : claims_) {
-            if (claim.rank == rank) {
-                all.insert(all.end(), (claim.*part).begin(), (claim.*part).end());
-            }
+        for (const Claim& claim : claims_of(rank)) {
+            all.insert(all.end(), (claim.*part).begin(), (claim.*part).end());
         }
         std::ranges::sort(all);
         all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -181,30 +182,24 @@ private:
 
     /// A rank without a core of its own runs on its whole homes, and so do those whose cores lie there.
     void share_where_there_are_too_few() {
+        std::vector<bool> shared(topology_.cores.size());
+        const auto is_shared = [&](std::uint32_t core) { return shared[core]; };
         for (bool again = true; again;) {
             again = false;
             for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-                if (shares_[rank].is_own && (dealt_to(rank).empty() || is_met_by_sharers(rank))) {
+                const Cores mine = shares_[rank].is_own ? dealt_to(rank) : Cores();
+                if (shares_[rank].is_own && (mine.empty() || std::ranges::any_of(mine, is_shared))) {
                     shares_[rank].is_own = false;
+                    for (const std::uint32_t core : homes_of(rank)) {
+                        shared[core] = true;
+                    }
                     again = true;
                 }
             }
         }
     }
 
-    [[nodiscard]] bool is_met_by_sharers(std::size_t rank) const {
-        const Cores mine = dealt_to(rank);
-        for (std::size_t other = 0; other < ranks_.size(); ++other) {
-            const Cores theirs = homes_of(other);
-            const bool has_none = !shares_[other].is_own && !ranks_[other].is_limited;
-            if (has_none && std::ranges::find_first_of(mine, theirs) != mine.end()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    Claim& claim_of(std::size_t rank) { return *std::ranges::find(claims_, rank, &Claim::rank); }
+    Claim& claim_of(std::size_t rank) { return *std::ranges::lower_bound(claims_, rank, {}, &Claim::rank); }
 
     void take(Claim& claim, std::uint32_t core) {
         free_[core] = false;
@@ -213,7 +208,7 @@ private:
 
     const Topology& topology_;
     std::span<const CoreClaim> ranks_;
-    std::vector<Claim> claims_;
+    std::vector<Claim> claims_;  // in the order of their ranks
     std::vector<CoreShare> shares_;
     std::vector<bool> free_;
 };

@@ -87,6 +87,15 @@ bool CpuSet::contains(std::uint32_t cpu) const noexcept {
     return word < words_.size() && (words_[word] >> (cpu % word_bits) & 1U) != 0;
 }
 
+bool CpuSet::meets(const CpuSet& other) const noexcept {
+    for (std::size_t i = 0; i < std::min(words_.size(), other.words_.size()); ++i) {
+        if ((words_[i] & other.words_[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 std::uint32_t CpuSet::size() const noexcept {
     std::uint32_t count = 0;
     for (const std::uint64_t word : words_) {

@@ -30,7 +30,7 @@ public:
 
     [[nodiscard]] bool contains(std::uint32_t cpu) const noexcept;
     [[nodiscard]] bool contains(const CpuSet& other) const { return (other - *this).empty(); }
-    [[nodiscard]] bool meets(const CpuSet& other) const { return !(*this & other).empty(); }
+    [[nodiscard]] bool meets(const CpuSet& other) const noexcept;
     [[nodiscard]] bool empty() const noexcept { return words_.empty(); }
     [[nodiscard]] std::uint32_t size() const noexcept;
 

@@ -27,10 +27,30 @@ struct Share {
     std::uint32_t most_users = 1;
 };
 
-Share share_of(std::span<const std::set<std::string>> ids, std::size_t me, std::optional<std::uint32_t> wanted) {
-    const auto seen = static_cast<std::uint32_t>(ids[me].size());
-    const auto sharers = static_cast<std::uint32_t>(std::ranges::count(ids, ids[me]));
-    const auto before = static_cast<std::uint32_t>(std::ranges::count(ids.first(me), ids[me]));
+/// A rank among those that see the same GPUs.
+struct Sight {
+    std::uint32_t gpus = 0;
+    std::uint32_t sharers = 0;
+    std::uint32_t before = 0;  ///< Sharers of lower rank.
+};
+
+std::vector<Sight> sights_of(std::span<const std::vector<SeenGpu>> ranks) {
+    std::vector<Sight> sights;
+    std::vector<const std::uint32_t*> sharers;
+    std::map<std::set<std::string>, std::uint32_t> counts;
+    for (const std::vector<SeenGpu>& gpus : ranks) {
+        auto& [ids, count] = *counts.try_emplace(ids_of(gpus)).first;
+        sights.push_back({.gpus = static_cast<std::uint32_t>(ids.size()), .before = count});
+        sharers.push_back(&++count);
+    }
+    for (std::size_t rank = 0; rank < sights.size(); ++rank) {
+        sights[rank].sharers = *sharers[rank];
+    }
+    return sights;
+}
+
+Share share_of(const Sight& sight, std::optional<std::uint32_t> wanted) {
+    const auto [seen, sharers, before] = sight;
     const std::uint32_t even = seen / sharers + (before < seen % sharers ? 1U : 0U);
     const std::uint32_t picks = sharers * std::max(1U, wanted.value_or(seen / sharers));  // without the remainder
     return {.gpus = wanted.value_or(std::max(1U, even)), .most_users = (picks - 1) / seen + 1};
@@ -49,8 +69,7 @@ std::vector<std::size_t> order_of_choice(std::span<const std::vector<SeenGpu>> r
 
 std::vector<std::vector<std::uint32_t>> share_gpus(std::span<const std::vector<SeenGpu>> ranks,
                                                    std::optional<std::uint32_t> wanted) {
-    std::vector<std::set<std::string>> ids;
-    std::ranges::transform(ranks, std::back_inserter(ids), ids_of);
+    const std::vector<Sight> sights = sights_of(ranks);
     std::map<std::string, std::uint32_t> users;
     std::vector<std::vector<std::uint32_t>> taken(ranks.size());
     for (const std::size_t me : order_of_choice(ranks)) {
@@ -65,7 +84,7 @@ std::vector<std::vector<std::uint32_t>> share_gpus(std::span<const std::vector<S
                          .what = fmt::format("{} GPUs were requested, but this rank sees {}", *wanted, gpus.size()),
                          .hint = "lower run.devices, or request more GPUs per node"});
         }
-        const Share share = share_of(ids, me, wanted);
+        const Share share = share_of(sights[me], wanted);
         std::vector<std::uint32_t> choice(gpus.size());
         std::iota(choice.begin(), choice.end(), 0U);
         std::ranges::sort(choice, {}, [&](std::uint32_t i) {
