@@ -36,6 +36,7 @@ public:
             for (const RankFacts* rank : ranks) {
                 look_at(*rank, static_cast<std::uint32_t>(ranks.size()));
             }
+            look_at_confinement(ranks);
             look_at_unused(ranks);
         }
         return sayings_.take();
@@ -95,6 +96,24 @@ private:
                 fmt::format("{} for {} that need one each", count_of(rank.own_cores, "core"),
                             count_of(rank.threads, "busy thread")),
                 remedies_.cpus_per_rank(needed, ranks));
+        }
+    }
+
+    /// Without task/cgroup or task/affinity a job may run anywhere, and each one's threads are bound from the node's
+    /// first core on. Slurm counts cores or hardware threads: only where the masks hold more of both is that certain.
+    void look_at_confinement(const RankList& ranks) {
+        const auto cores = [](const RankFacts* rank) { return rank->mask_cores; };
+        const RankFacts& widest = **std::ranges::max_element(ranks, {}, cores);
+        const bool binds = facts_.wish.layout.bind == BindMode::gpu_local && widest.why_unbindable.empty();
+        if (!binds || widest.job_cpus == 0 || widest.mask_cores <= widest.job_cpus) {
+            return;
+        }
+        for (const RankFacts* rank : ranks) {
+            say(*rank, "W-HWL-145",
+                fmt::format("the job has {} of the node, but may run on {} (CPUs {}): its threads and those of other "
+                            "jobs there are bound to the same ones",
+                            count_of(widest.job_cpus, "CPU"), count_of(widest.mask_cores, "core"), widest.mask),
+                Remedies::confinement());
         }
     }
 

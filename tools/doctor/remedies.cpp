@@ -54,6 +54,12 @@ std::string Remedies::whole_node() const {
     return in_slurm_ ? "#SBATCH --exclusive" : "give the job's cgroup the whole node";
 }
 
+std::string Remedies::confinement() {
+    return "#SBATCH --exclusive; or layout.bind = \"inherit\" and run.devices; or, for all jobs, "
+           "TaskPlugin=task/cgroup "
+           "or task/affinity in slurm.conf";
+}
+
 std::string Remedies::gpus_per_node(std::uint32_t gpus) const {
     return in_slurm_ ? fmt::format("#SBATCH --gpus-per-node={}", gpus)
                      : "give the job GPUs, and look at CUDA_VISIBLE_DEVICES";

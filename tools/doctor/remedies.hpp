@@ -37,6 +37,9 @@ public:
     /// CPUs or GPUs that the job was not allocated.
     [[nodiscard]] std::string whole_node() const;
 
+    /// Cores of the job's own, where Slurm confines no job to its cores.
+    [[nodiscard]] static std::string confinement();
+
     /// `gpus` per node, visible to all its ranks.
     [[nodiscard]] std::string gpus_per_node(std::uint32_t gpus) const;
 

@@ -129,6 +129,28 @@ TEST(DoctorCores, FindsCoresThatNoMaskHolds) {
     EXPECT_EQ(wrong(facts).size(), 0U);
 }
 
+TEST(DoctorCores, FindsAJobThatSlurmDoesNotConfineToItsCores) {
+    DoctorFacts facts = sound_host();
+    for (RankFacts& rank : facts.ranks) {
+        rank.mask = rank.allowed = "0-63";
+        rank.mask_cpus = rank.mask_cores = rank.allowed_cores = 64;
+        rank.job_cpus = 4;
+    }
+
+    const Finding finding = only(facts, "W-HWL-145");
+
+    EXPECT_EQ(finding.what,
+              "ranks 0-1 on n01: the job has 4 CPUs of the node, but may run on 64 cores (CPUs 0-63): its threads and "
+              "those of other jobs there are bound to the same ones");
+    EXPECT_THAT(finding.remedy, HasSubstr("#SBATCH --exclusive; or layout.bind = \"inherit\""));
+
+    DoctorFacts alone = facts;
+    alone.ranks[0].job_cpus = alone.ranks[1].job_cpus = 64;
+    EXPECT_EQ(wrong(alone).size(), 0U);
+    facts.wish.layout.bind = BindMode::inherit;
+    EXPECT_EQ(wrong(facts).size(), 0U) << "the kernel moves the threads";
+}
+
 TEST(DoctorCores, NeverAdvisesNoCpuAtAll) {
     DoctorFacts facts = sound_host();
     facts.ranks.clear();
