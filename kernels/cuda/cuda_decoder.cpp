@@ -239,6 +239,8 @@ public:
     std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,
                                           std::uint64_t device_bytes) const override {
         check_decoder_instructions(device, precision_);
+        decoder::check_choice(shape_.vocabulary, sampling_, precision_, as_cuda(device).block_shared_bytes(),
+                              device.name());
         const decoder::Sizes sizes = decoder::choose_sizes(shape_, sampling_, precision_, max_items, device_bytes);
         return std::make_unique<CudaDecoder>(shape_, precision_, sampling_, sizes, device, max_items,
                                              weights_.on(device));

@@ -120,10 +120,4 @@ struct ChoiceMemory {
     }
 };
 
-[[nodiscard]] constexpr std::uint32_t choice_shared_bytes(const Rule& rule, std::uint32_t vocabulary) {
-    constexpr std::uint32_t group_bytes = sizeof(unsigned long long) + sizeof(float);
-    const std::uint32_t marks = rule.repetition_penalty == 1 ? 0 : (vocabulary + 31) / 32 * 4;
-    return static_cast<std::uint32_t>(sizeof(ChoiceMemory)) + groups_of(vocabulary) * group_bytes + marks;
-}
-
 }  // namespace sluice::decoder

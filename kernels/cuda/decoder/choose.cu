@@ -61,8 +61,14 @@ __global__ void __launch_bounds__(choice_threads, 4) choose(Memory memory, Rule 
     }
 }
 
+std::uint32_t choose_block_bytes(bool has_penalty, std::uint32_t vocabulary) {
+    constexpr std::uint32_t group_bytes = sizeof(unsigned long long) + sizeof(float);
+    const std::uint32_t marks = has_penalty ? (vocabulary + 31) / 32 * 4 : 0;
+    return static_cast<std::uint32_t>(sizeof(ChoiceMemory)) + groups_of(vocabulary) * group_bytes + marks;
+}
+
 void enqueue_choose(const Memory& memory, const Rule& rule, const ScoredRows& rows, cudaStream_t stream) {
-    const std::uint32_t shared = choice_shared_bytes(rule, rows.vocabulary);
+    const std::uint32_t shared = choose_block_bytes(rule.repetition_penalty != 1, rows.vocabulary);
     check_cuda(cudaFuncSetAttribute(&choose, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     launch(&choose, "choice",

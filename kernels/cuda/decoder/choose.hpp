@@ -58,6 +58,9 @@ struct HeadOperands {
     return draws_by_share ? rule.temperature : std::numeric_limits<float>::infinity();
 }
 
+/// Shared memory that a block of enqueue_choose() takes, in bytes; a penalty marks each token that a text has.
+[[nodiscard]] std::uint32_t choose_block_bytes(bool has_penalty, std::uint32_t vocabulary);
+
 /// By all scores, as the host does. With sums, a draw by `top_p` alone differs where its sum of probabilities is as
 /// close to another token as sums in fp32 are off.
 void enqueue_choose(const Memory& memory, const Rule& rule, const ScoredRows& rows, cudaStream_t stream);
@@ -65,6 +68,9 @@ void enqueue_choose(const Memory& memory, const Rule& rule, const ScoredRows& ro
 /// By the largest score; bests: (entries, tiles), tiles in the order of their tokens.
 void enqueue_take_best(const Memory& memory, const Rule& rule, const TileBest* bests, std::uint32_t tiles,
                        cudaStream_t stream);
+
+/// Shared memory that a block of enqueue_draw() takes, in bytes.
+[[nodiscard]] std::uint32_t draw_block_bytes(std::uint32_t vocabulary);
 
 /// Draws a token by `sums`, (entries, groups_of(vocabulary)): first one of them, then one of its tokens, whose
 /// scores are computed again. `precision` is that of the head, other than fp32. Differs from the host where the random

@@ -238,10 +238,15 @@ __global__ void __launch_bounds__(draw_threads, 4)
     }
 }
 
+/// Of a block, beside RowDraw::Shared.
+std::uint32_t weight_bytes(std::uint32_t vocabulary) {
+    return static_cast<std::uint32_t>(groups_of(vocabulary) * sizeof(unsigned long long));
+}
+
 template <class T>
 void enqueue(const Memory& memory, const Rule& rule, const ScoreSum* sums, const HeadOperands& head,
              cudaStream_t stream) {
-    const auto shared = static_cast<std::uint32_t>(groups_of(head.vocabulary) * sizeof(unsigned long long));
+    const std::uint32_t shared = weight_bytes(head.vocabulary);
     check_cuda(cudaFuncSetAttribute(&draw<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     launch(&draw<T>, "draw",
@@ -253,6 +258,10 @@ void enqueue(const Memory& memory, const Rule& rule, const ScoreSum* sums, const
 }
 
 }  // namespace
+
+std::uint32_t draw_block_bytes(std::uint32_t vocabulary) {
+    return static_cast<std::uint32_t>(sizeof(RowDraw::Shared)) + weight_bytes(vocabulary);
+}
 
 void enqueue_draw(const Memory& memory, const Rule& rule, Precision precision, const ScoreSum* sums,
                   const HeadOperands& head, cudaStream_t stream) {

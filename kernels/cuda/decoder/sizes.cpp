@@ -1,6 +1,9 @@
 #include "kernels/cuda/decoder/sizes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
@@ -43,6 +46,18 @@ Sizes sizes_for(const TokenSampling& sampling, std::uint32_t slots, std::uint64_
             .pages = longest};
 }
 
+std::uint32_t choice_bytes(std::uint32_t vocabulary, KeptScores kept, bool has_penalty) {
+    switch (kept) {
+        case KeptScores::bests:
+            return 0;
+        case KeptScores::sums:
+            return draw_block_bytes(vocabulary);
+        case KeptScores::all:
+            break;
+    }
+    return choose_block_bytes(has_penalty, vocabulary);
+}
+
 /// With its place in the list of free pages.
 std::uint64_t listed_page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
     return page_bytes(shape, sampling, precision) + sizeof(std::uint32_t);
@@ -56,6 +71,28 @@ std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& samplin
             ? shape.key_width() * std::uint64_t{number_bytes(precision)}
             : shape.key_width() + std::uint64_t{shape.heads_of_keys()} * scale_bytes(sampling.kv_cache);
     return 2 * page_positions * shape.layers * position;
+}
+
+void check_choice(std::uint32_t vocabulary, const TokenSampling& sampling, Precision precision,
+                  std::uint32_t block_shared_bytes, std::string_view device) {
+    constexpr double kibibyte = 1024;
+    const bool has_penalty = sampling.repetition_penalty != 1;
+    const std::uint32_t bytes = choice_bytes(vocabulary, kept_scores(precision, sampling), has_penalty);
+    if (bytes <= block_shared_bytes) {
+        return;
+    }
+    TokenSampling without = sampling;
+    without.repetition_penalty = 1;
+    const bool is_the_penalty = choice_bytes(vocabulary, kept_scores(precision, without), false) <= block_shared_bytes;
+    throw Error(ExitCode::unavailable,
+                {.id = "E-GPU-069",
+                 .where = std::string(device),
+                 .what = fmt::format("choosing among {} tokens{} takes {:.1f} KiB of shared memory in a block, which "
+                                     "has {:.1f} KiB at most on this GPU",
+                                     vocabulary, has_penalty ? " with generate.repetition_penalty" : "",
+                                     bytes / kibibyte, block_shared_bytes / kibibyte),
+                 .hint = fmt::format("{}set run.device = \"host\", or take a GPU that has more",
+                                     is_the_penalty ? "leave generate.repetition_penalty out, " : "")});
 }
 
 std::uint64_t row_sums_bytes(const DecoderShape& shape, Precision precision) {

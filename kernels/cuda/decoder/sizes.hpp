@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/device/gpu_code.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
@@ -59,6 +60,11 @@ struct Strides {
 /// Bytes of what is kept of a row's scores, without those.
 [[nodiscard]] std::uint64_t kept_score_bytes(const DecoderShape& shape, const TokenSampling& sampling,
                                              Precision precision);
+
+/// Throws Error (unavailable) if a block that chooses a token of so many takes more shared memory than
+/// `block_shared_bytes`, which a block may have on `device`.
+void check_choice(std::uint32_t vocabulary, const TokenSampling& sampling, Precision precision,
+                  std::uint32_t block_shared_bytes, std::string_view device);
 
 struct Sizes {
     std::uint32_t slots;       ///< Texts at a time.

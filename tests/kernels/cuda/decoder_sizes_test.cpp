@@ -1,13 +1,19 @@
 #include "kernels/cuda/decoder/sizes.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
+#include "core/error.hpp"
 #include "tests/kernels/decoder_texts.hpp"
 
 namespace sluice {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
     for (const DecoderShape& shape :
@@ -36,6 +42,36 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
             }
         }
     }
+}
+
+TEST(DecoderSizes, RefuseAVocabularyWhoseChoiceFitsNoBlock) {
+    constexpr std::uint32_t ada = 99 * 1024;
+    constexpr std::uint32_t hopper = 227 * 1024;
+    const auto refusal = [](std::uint32_t vocabulary, const TokenSampling& sampling, std::uint32_t block_bytes) {
+        try {
+            decoder::check_choice(vocabulary, sampling, Precision::bf16, block_bytes, "device 0 (L4)");
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::unavailable);
+            EXPECT_EQ(error.text().id, "E-GPU-069");
+            EXPECT_EQ(error.text().where, "device 0 (L4)");
+            return error.text().what + "; " + error.text().hint;
+        }
+        return std::string();
+    };
+    const TokenSampling by_share{.top_p = 0.9F};
+    const TokenSampling penalised{.repetition_penalty = 1.1F, .top_p = 0.9F};
+
+    EXPECT_EQ(refusal(400'000, by_share, ada), "");
+    EXPECT_EQ(refusal(250'000, penalised, ada), "");
+    EXPECT_EQ(refusal(600'000, penalised, hopper), "");
+    EXPECT_EQ(refusal(1'000'000, {.temperature = 0}, ada), "") << "by the largest scores alone";
+    EXPECT_EQ(refusal(700'000, {}, ada), "") << "by sums of weights";
+
+    EXPECT_THAT(refusal(1'000'000, {}, ada), HasSubstr("choosing among 1000000 tokens takes 122."));
+    EXPECT_THAT(refusal(500'000, by_share, ada), HasSubstr("which has 99.0 KiB at most on this GPU; set run.device"));
+    EXPECT_THAT(refusal(300'000, penalised, ada), HasSubstr("; leave generate.repetition_penalty out, set run.device"));
+    EXPECT_THAT(refusal(600'000, penalised, ada), Not(HasSubstr("leave generate.repetition_penalty out")));
+    EXPECT_NE(refusal(1'000'000, penalised, hopper), "");
 }
 
 /// Beside a key's or value's numbers of one byte lies a scale of one byte, of int8 two.
