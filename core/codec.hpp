@@ -84,8 +84,8 @@ public:
     /// type. 0 if the app does not read integers. An app that does has no dense format.
     [[nodiscard]] virtual std::uint32_t row_integers() const noexcept { return 0; }
 
-    /// Packs the input's item number `item` from its row of integers. Returns a description of what is wrong ("column
-    /// 3: …"), or an empty string. Only called if row_integers() is not 0.
+    /// Packs the input's item number `item` from its row of integers, larger ones as the largest. Returns a description
+    /// of what is wrong ("column 3: …"), or an empty string. Only called if row_integers() is not 0.
     [[nodiscard]] virtual std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                                     std::span<std::byte> to) const;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -77,10 +78,11 @@ Gpt2Codec::Prompt Gpt2Codec::ids_of(std::span<const std::int64_t> row) const {
     for (auto at = row.begin(); at != row.end(); ++at) {
         const bool is_behind = at >= end;
         if (is_behind ? *at >= 0 : *at >= vocabulary_) {
-            prompt.problem = is_behind ? fmt::format("column {} is {}, behind a negative number, which ends the prompt",
-                                                     at - row.begin(), *at)
-                                       : fmt::format("column {} is {}, expected a token id, 0 to {}", at - row.begin(),
-                                                     *at, vocabulary_ - 1);
+            // The file may hold a larger one.
+            const char* const or_more = *at == std::numeric_limits<std::int64_t>::max() ? " or more" : "";
+            prompt.problem = fmt::format("column {} is {}{}, ", at - row.begin(), *at, or_more) +
+                             (is_behind ? "behind a negative number, which ends the prompt"
+                                        : fmt::format("expected a token id, 0 to {}", vocabulary_ - 1));
             return prompt;
         }
         if (!is_behind) {

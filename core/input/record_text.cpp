@@ -83,7 +83,9 @@ public:
     bool null() override { return refuse_wanted("null"); }
     bool boolean(bool) override { return refuse_wanted("a boolean"); }
     bool binary(binary_t&) override { return refuse_wanted("binary data"); }
-    bool number_integer(number_integer_t value) override { return take(std::to_string(value)); }
+    bool number_integer(number_integer_t value) override {  // negative, or -0
+        return take(value == 0 ? "-0" : std::to_string(value));
+    }
     bool number_unsigned(number_unsigned_t value) override { return take(std::to_string(value)); }
     bool number_float(number_float_t, const string_t& text) override { return take(text); }
     bool string(string_t& text) override { return take(text); }

@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
@@ -39,9 +40,10 @@ public:
 
     bool boolean(bool) override { unexpected("true or false"); }
 
-    bool number_integer(number_integer_t value) override {
+    bool number_integer(number_integer_t value) override {  // negative, or -0
         if (in_array_) {
-            refuse("E-MOD-042", fmt::format("{}: got {}, expected a number from 0 to 2^64-1", spot(), value));
+            refuse("E-MOD-042", fmt::format("{}: got {}, expected a number from 0 to 2^64-1", spot(),
+                                            value == 0 ? "-0" : std::to_string(value)));
         }
         unexpected("number");
     }

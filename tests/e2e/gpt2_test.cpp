@@ -225,6 +225,14 @@ TEST_F(Gpt2, RefusesIdsThatAreNone) {
                 HasSubstr("item 1 (at byte 12): column 1 is 260, expected a token id, 0 to "
                           "259"));
     EXPECT_THAT(err_of({1, -1, 3}), HasSubstr("item 0 (at byte 0): column 2 is 3, behind a negative number"));
+
+    const std::uint64_t large = std::uint64_t{1} << 63U;
+    const std::string header = "{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }\n";
+    write_file(path() / "ids.npy", std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header +
+                                       std::string(reinterpret_cast<const char*>(&large), sizeof large));
+    EXPECT_THAT(run(0, {"input.path=ids.npy"}).err, HasSubstr("column 0 is 9223372036854775807 or more, expected"));
+    write_file(path() / "ids.jsonl", "{\"ids\": -0}\n");
+    EXPECT_THAT(run(0, {"input.path=ids.jsonl", "input.columns=[\"ids\"]"}).err, HasSubstr("'-0' is no token id"));
 }
 
 /// With another config the largest id would be 50256: far beyond the embeddings.

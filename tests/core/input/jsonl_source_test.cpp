@@ -35,9 +35,12 @@ TEST_F(JsonlSource, DecodesEscapes) {
 }
 
 TEST_F(JsonlSource, TakesNumbersAsTheyAreWritten) {
-    EXPECT_THAT(items("{\"a\":42}\n{\"a\":-7}\n{\"a\":1.50}\n{\"a\":1e3}\n{\"a\":123456789012345678901234567890}\n",
+    EXPECT_THAT(items("{\"a\":42}\n{\"a\":-7}\n{\"a\":1.50}\n{\"a\":1e3}\n{\"a\":123456789012345678901234567890}\n"
+                      "{\"a\":-0}\n{\"a\":0}\n{\"a\":-0.0}\n{\"a\":18446744073709551615}\n"
+                      "{\"a\":-9223372036854775809}\n",
                       {std::string("a")}),
-                ElementsAre("42", "-7", "1.50", "1e3", "123456789012345678901234567890"));
+                ElementsAre("42", "-7", "1.50", "1e3", "123456789012345678901234567890", "-0", "0", "-0.0",
+                            "18446744073709551615", "-9223372036854775809"));
 }
 
 TEST_F(JsonlSource, LooksForColumnsInTheOuterObjectOnly) {

@@ -109,6 +109,7 @@ std::vector<BadInput> bad_weights() {
         safetensors("TensorTwice", twice, 8, "E-MOD-040", "'a' appears twice"),
         safetensors("UnknownType", tensor("F99", "[1]", "[0,4]"), 4, "E-MOD-041", "unknown dtype 'F99'"),
         safetensors("NegativeSize", tensor("F32", "[-1]", "[0,4]"), 4, "E-MOD-042", "got -1"),
+        safetensors("NegativeZero", tensor("F32", "[-0]", "[0,4]"), 4, "E-MOD-042", "got -0"),
         safetensors("FractionalSize", tensor("F32", "[1.5]", "[0,4]"), 4, "E-MOD-042", "1.5"),
         safetensors("SizeBeyond64Bits", tensor("F32", "[18446744073709551616]", "[0,4]"), 4, "E-MOD-042",
                     "18446744073709551616"),
