@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t longest_quote = 120;
 constexpr std::size_t longest_line = 400;
+constexpr std::size_t longest_hint = 2000;
 constexpr std::string_view requested_stop = "E-RUN-075";  // what somebody has asked for is no error
 
 bool is_control(std::string_view text, std::size_t at, std::size_t length) {
@@ -65,7 +66,7 @@ std::string render(const ErrorText& text) {
     const std::string_view kind = text.id.starts_with('W') ? "warning" : text.id == requested_stop ? "notice" : "error";
     std::string line = fmt::format("sluice: {}[{}]: {}{}", kind, text.id, where, text.what);
     line = escape_within(line, longest_line);
-    return text.hint.empty() ? line : fmt::format("{}\n  hint: {}", line, text.hint);
+    return text.hint.empty() ? line : fmt::format("{}\n  hint: {}", line, escape_within(text.hint, longest_hint));
 }
 
 }  // namespace sluice

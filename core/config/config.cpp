@@ -12,6 +12,7 @@
 #include "core/config/text.hpp"
 #include "core/config/value.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/split.hpp"
 #include "core/utf8.hpp"
 #include "core/wording.hpp"
@@ -232,12 +233,22 @@ std::string app_of(const toml::table& document, std::span<const Override> overri
     return std::get<std::string>(read_override_value(plain, change->value, escaped("--set app=" + change->value)));
 }
 
-JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const Override> overrides,
-                std::span<const AppKeys> apps) {
-    if (!is_utf8(origin.base.native())) {
-        refuse_job("E-CFG-005", origin.name, "the folder of the job file has a name that is not UTF-8",
+/// The job that is kept for `sluice resume` names files by whole paths, and what no key may hold, no path may.
+void check_folder(const std::filesystem::path& folder, const std::string& name) {
+    const std::string whole = absolute_path(folder.empty() ? "." : folder).native();
+    if (!is_utf8(whole)) {
+        refuse_job("E-CFG-005", name, "the folder of the job file has a name that is not UTF-8",
                    "rename the folder: a job's paths start there, and TOML cannot hold them");
     }
+    if (whole.find_first_of("\n\r") != std::string::npos) {
+        refuse_job("E-CFG-017", name, "the folder of the job file has a line break in its name",
+                   "rename the folder: a job's paths start there");
+    }
+}
+
+JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const Override> overrides,
+                std::span<const AppKeys> apps) {
+    check_folder(origin.base, origin.name);
     const toml::table document = read_document(text, origin.name);
     const std::string app = app_of(document, overrides);
     const JobSchema schema(apps, app);

@@ -45,6 +45,7 @@ TEST(Error, KeepsTheFirstLineWithin400BytesAndOneLine) {
     EXPECT_LE(first.size(), 400 + std::string("…").size());
     EXPECT_NE(first.find("a\\x0ab"), std::string::npos);
     EXPECT_TRUE(text.ends_with("\n  hint: hint"));
+    EXPECT_TRUE(render({.id = "E-CFG-009", .what = "x", .hint = "see\n\x1b"}).ends_with("\n  hint: see\\x0a\\x1b"));
 }
 
 TEST(Error, CarriesItsCodeAndItsRenderedText) {

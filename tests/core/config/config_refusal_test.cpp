@@ -219,6 +219,9 @@ TEST(Config, SeesThroughLinksToAFileThatTheJobReads) {
 
 TEST(Config, RefusesAFolderThatAJobFileCannotName) {
     EXPECT_EQ(refusal_of([] { return parse(smallest_job, {}, "caf\xe9"); }).text.id, "E-CFG-005");
+    for (const char* const folder : {"line\nbreak", "carriage/re\rturn"}) {
+        EXPECT_EQ(refusal_of([&] { return parse(smallest_job, {}, folder); }).text.id, "E-CFG-017") << folder;
+    }
 }
 
 TEST(Config, NeverReplacesTheJobFile) {
