@@ -86,9 +86,22 @@ Launch read_launch() {
 }
 
 std::optional<ErrorText> find_singletons(const Launch& launch, std::optional<std::uint32_t> world) {
-    const bool alone = world ? *world == 1 : launch.launcher == Launcher::srun && !launch.has_manager;
+    const bool is_unmanaged = launch.launcher == Launcher::srun && !launch.has_manager;
+    const bool alone = world ? *world == 1 : is_unmanaged || launch.is_left_over();
     if (!alone || launch.tasks <= 1) {
         return std::nullopt;
+    }
+    if (launch.is_left_over()) {
+        return ErrorText{
+            .id = "E-SLM-073",
+            .where = "launch",
+            .what =
+                fmt::format("{} is set as by an mpirun of {} tasks, but none has started this process (PMIX_RANK is "
+                            "not set)",
+                            launch.evidence, launch.tasks),
+            .hint =
+                "unset OMPI_COMM_WORLD_SIZE if an earlier mpirun left it; else start it with the mpirun of the MPI "
+                "that it was built with"};
     }
     return ErrorText{
         .id = "E-SLM-073",

@@ -30,8 +30,11 @@ struct Launch {
     std::uint32_t cpus_on_node = 0;                ///< CPUs of the Slurm job on this node; 0: unknown.
     std::optional<std::uint32_t> cpus_per_task{};  ///< As the job requested; srun may have given fewer.
 
+    /// Whether an earlier mpirun left its variables: the one that starts a process sets a process manager's, too.
+    [[nodiscard]] bool is_left_over() const { return launcher == Launcher::mpirun && tasks > 1 && !has_manager; }
+
     /// Whether this is certainly one of several and not the first, which alone reports what happens to all of them.
-    [[nodiscard]] bool is_other_rank() const { return tasks > 1 && number > 0; }
+    [[nodiscard]] bool is_other_rank() const { return tasks > 1 && number > 0 && !is_left_over(); }
 
     /// Whether there may be other processes; MPI knows.
     [[nodiscard]] bool may_have_others() const { return has_manager || tasks > 1; }

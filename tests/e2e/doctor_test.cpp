@@ -69,6 +69,23 @@ TEST(Doctor, KeepsSingletonsFromRunning) {
     folder.expect_nothing_left();
 }
 
+TEST(Doctor, NamesVariablesThatAnEarlierMpirunLeftAsARunDoes) {
+    const JobFolder folder(1);
+    for (const char* const rank : {"OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_RANK=2"}) {
+        const std::vector<std::string> left{"OMPI_COMM_WORLD_SIZE=4", rank};
+
+        const ProcessResult doctor = sluice(folder, {"doctor"}, 0, left);
+        const ProcessResult run = sluice(folder, {"run", "job.toml"}, 0, left);
+
+        EXPECT_EQ(doctor.exit_code, 78);
+        EXPECT_THAT(doctor.out, HasSubstr("E-SLM-073: OMPI_COMM_WORLD_SIZE=4 is set as by an mpirun of 4 tasks"));
+        EXPECT_EQ(run.exit_code, 78);
+        EXPECT_THAT(run.err, HasSubstr("error[E-SLM-073]: launch: OMPI_COMM_WORLD_SIZE=4 is set as by an mpirun of 4"));
+        EXPECT_THAT(run.err, HasSubstr("hint: unset OMPI_COMM_WORLD_SIZE if an earlier mpirun left it"));
+    }
+    folder.expect_nothing_left();
+}
+
 TEST(Doctor, FindsTasksAndCpusThatABatchScriptDoesNotUse) {
     const JobFolder folder(1);
 

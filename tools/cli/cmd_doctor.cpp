@@ -82,7 +82,7 @@ int examine(MpiSession* session, const ParsedArguments& parsed) {
 /// Each process is a singleton, and MPI would end it: one of them reports it.
 int report_singletons(const Launch& launch, bool json) {
     DoctorFacts facts{.launch = launch, .slurm = launch.slurm_job ? read_slurm_version() : std::nullopt, .world = 0};
-    return launch.number == 0 ? print_report(facts, json) : static_cast<int>(code_of(diagnose(facts)));
+    return launch.is_other_rank() ? static_cast<int>(code_of(diagnose(facts))) : print_report(facts, json);
 }
 
 int run_doctor(const ParsedArguments& parsed) {

@@ -30,7 +30,8 @@ std::vector<Finding> diagnose_launch(const DoctorFacts& facts, const Remedies& r
     std::vector<Finding> findings;
     const Launch& launch = facts.launch;
     if (const auto singletons = find_singletons(launch, asked_world(facts))) {
-        findings.push_back(error("E-SLM-073", ExitCode::configuration, singletons->what, remedies.meet()));
+        findings.push_back(error("E-SLM-073", ExitCode::configuration, singletons->what,
+                                 launch.is_left_over() ? singletons->hint : remedies.meet()));
         return findings;
     }
     if (facts.world != launch.tasks && launch.launcher != Launcher::none && launch.launcher != Launcher::manager) {

@@ -110,6 +110,19 @@ TEST(Launch, FindsSingletonsByWhatMpiSays) {
     EXPECT_FALSE(find_singletons(launch_with(step), 2)) << "fewer than started is another finding";
 }
 
+TEST(Launch, FindsVariablesThatAnEarlierMpirunLeft) {
+    const Launch launch = launch_with({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "2"}});
+
+    EXPECT_FALSE(launch.is_other_rank()) << "nobody else would say it";
+    for (const std::optional<std::uint32_t> world : {std::optional<std::uint32_t>(), std::optional<std::uint32_t>(1)}) {
+        const auto finding = find_singletons(launch, world);
+        ASSERT_TRUE(finding);
+        EXPECT_THAT(finding->what, HasSubstr("OMPI_COMM_WORLD_SIZE=4 is set as by an mpirun of 4 tasks, but none has"));
+        EXPECT_THAT(finding->hint, HasSubstr("unset OMPI_COMM_WORLD_SIZE"));
+    }
+    EXPECT_FALSE(find_singletons(launch_with({{"OMPI_COMM_WORLD_SIZE", "1"}}), 1));
+}
+
 TEST(Launch, KnowsATaskByItsNumberWhereSlurmSaysNoMore) {
     const Launch second = launch_with({{"SLURM_NTASKS", "2"}, {"SLURM_PROCID", "1"}});
 
