@@ -82,11 +82,12 @@ public:
     [[nodiscard]] virtual std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,
                                                                 std::uint64_t device_bytes) const = 0;
 
-    /// Minimum device memory that a decoder needs.
+    /// Device memory with which a decoder can be made on any device.
     [[nodiscard]] virtual std::uint64_t least_bytes(std::uint32_t max_items) const = 0;
 
     /// Device memory that make_decoder() with the same arguments uses.
-    [[nodiscard]] virtual std::uint64_t bytes(std::uint32_t max_items, std::uint64_t device_bytes) const = 0;
+    [[nodiscard]] virtual std::uint64_t bytes(Device& device, std::uint32_t max_items,
+                                              std::uint64_t device_bytes) const = 0;
 };
 
 class DecoderKernels : public Interface {

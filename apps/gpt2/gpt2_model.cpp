@@ -54,7 +54,7 @@ std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const Mod
     const auto make = [&](std::size_t i, std::uint64_t more) {
         const std::uint64_t least = layers_[i]->least_bytes(items[i]);
         const std::uint64_t bytes = least + more;
-        left -= layers_[i]->bytes(items[i], bytes) - least;
+        left -= layers_[i]->bytes(device, items[i], bytes) - least;
         std::unique_ptr<Decoder> decoder = layers_[i]->make_decoder(device, items[i], bytes);
         std::unique_ptr<TextChecker> checker =
             i == 1 && checks_drafts() ? decoder->make_checker(device, items[0]) : nullptr;

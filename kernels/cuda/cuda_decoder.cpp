@@ -241,21 +241,26 @@ public:
         check_decoder_instructions(device, precision_);
         decoder::check_choice(shape_.vocabulary, sampling_, precision_, as_cuda(device).block_shared_bytes(),
                               device.name());
-        const decoder::Sizes sizes = decoder::choose_sizes(shape_, sampling_, precision_, max_items, device_bytes);
-        return std::make_unique<CudaDecoder>(shape_, precision_, sampling_, sizes, device, max_items,
-                                             weights_.on(device));
+        return std::make_unique<CudaDecoder>(shape_, precision_, sampling_, sizes_on(device, max_items, device_bytes),
+                                             device, max_items, weights_.on(device));
     }
 
     std::uint64_t least_bytes(std::uint32_t max_items) const override {
-        return decoder::bytes_of(decoder::least_sizes(shape_, sampling_, max_items), shape_, sampling_, precision_);
+        return decoder::bytes_of(decoder::least_sizes(shape_, sampling_, max_items), shape_, sampling_, precision_,
+                                 MatrixInstructions::mma);
     }
 
-    std::uint64_t bytes(std::uint32_t max_items, std::uint64_t device_bytes) const override {
-        return decoder::bytes_of(decoder::choose_sizes(shape_, sampling_, precision_, max_items, device_bytes), shape_,
-                                 sampling_, precision_);
+    std::uint64_t bytes(Device& device, std::uint32_t max_items, std::uint64_t device_bytes) const override {
+        return decoder::bytes_of(sizes_on(device, max_items, device_bytes), shape_, sampling_, precision_,
+                                 as_cuda(device).instructions());
     }
 
 private:
+    [[nodiscard]] decoder::Sizes sizes_on(Device& device, std::uint32_t max_items, std::uint64_t device_bytes) const {
+        return decoder::choose_sizes(shape_, sampling_, precision_, as_cuda(device).instructions(), max_items,
+                                     device_bytes);
+    }
+
     DecoderShape shape_;
     Precision precision_;
     TokenSampling sampling_;

@@ -260,7 +260,7 @@ public:
                pages_of(sampling_.max_prompt, sampling_) * KeyValueCache::page_bytes(decoder_.shape());
     }
 
-    std::uint64_t bytes(std::uint32_t max_items, std::uint64_t device_bytes) const override {
+    std::uint64_t bytes(Device&, std::uint32_t max_items, std::uint64_t device_bytes) const override {
         return rows_bytes(decoder_.shape(), sampling_, texts_at_a_time(max_items)) +
                cache_pages(decoder_.shape(), sampling_, max_items, device_bytes) *
                    KeyValueCache::page_bytes(decoder_.shape());

@@ -131,13 +131,14 @@ std::uint64_t score_sum_bytes(const DecoderShape& shape, const TokenSampling& sa
 }
 
 std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
-                       Precision precision) {
+                       Precision precision, MatrixInstructions instructions) {
     const Strides strides = strides_of(shape, precision);
     const std::uint64_t value = number_bytes(precision);
     const std::uint64_t normed = value * strides.width;
     const bool narrow = is_narrow(precision);
+    const std::uint32_t expanded = activates_in_product(shape, precision, instructions) ? 0 : strides.expanded;
     const std::uint64_t row_bytes =
-        value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + strides.expanded + strides.inner) +
+        value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + expanded + strides.inner) +
         (narrow ? row_sums_bytes(shape, precision) : normed) + sizeof(Row);
     const std::uint64_t slot_bytes = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
                                      (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width +
@@ -154,7 +155,7 @@ Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint3
 }
 
 Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
-                   std::uint32_t max_items, std::uint64_t device_bytes) {
+                   MatrixInstructions instructions, std::uint32_t max_items, std::uint64_t device_bytes) {
     const std::uint32_t least = least_sizes(shape, sampling, max_items).slots;
     const MostRows most = most_rows(precision);
     std::uint32_t slots = std::clamp(max_items, most_checked, most.slots);
@@ -163,7 +164,7 @@ Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Pre
         Sizes sizes = sizes_for(sampling, slots, rows);
         const std::uint64_t wanted = std::uint64_t{std::min(slots, std::max(max_items, 1U))} * sizes.text_pages;
         sizes.pages = 0;
-        const std::uint64_t fixed = bytes_of(sizes, shape, sampling, precision);
+        const std::uint64_t fixed = bytes_of(sizes, shape, sampling, precision, instructions);
         const std::uint64_t room =
             device_bytes > fixed ? (device_bytes - fixed) / listed_page_bytes(shape, sampling, precision) : 0;
         sizes.pages = static_cast<std::uint32_t>(std::min(room, wanted));

@@ -21,7 +21,7 @@ struct Strides {
     std::uint32_t queries;  ///< Queries, keys and values.
     std::uint32_t mixed;    ///< As wide as queries.
     /// Input of the activation that makes `inner`. 0: the product activates, by whatever instructions. Where it does so
-    /// by wgmma only, bytes_of() counts the buffer, and it is not allocated.
+    /// by wgmma only, the buffer is not allocated.
     std::uint32_t expanded;
     std::uint32_t inner;
     std::uint32_t vocabulary;
@@ -79,8 +79,9 @@ struct Sizes {
 /// Bytes of a row's RowSums, or of its scale, which needs less; 0 in other precisions than bf16 and fp16.
 [[nodiscard]] std::uint64_t row_sums_bytes(const DecoderShape& shape, Precision precision);
 
+/// On a GPU that computes by `instructions`; by mma.sync it is the most.
 [[nodiscard]] std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
-                                     Precision precision);
+                                     Precision precision, MatrixInstructions instructions);
 
 /// The smallest sizes that are used: at most 32 slots, and as few rows and pages as the longest text allows.
 [[nodiscard]] Sizes least_sizes(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items);
@@ -88,6 +89,6 @@ struct Sizes {
 /// As many rows and texts as an H200 computes efficiently, with pages for all of them, within `device_bytes`, which is
 /// at least what least_sizes() takes.
 [[nodiscard]] Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
-                                 std::uint32_t max_items, std::uint64_t device_bytes);
+                                 MatrixInstructions instructions, std::uint32_t max_items, std::uint64_t device_bytes);
 
 }  // namespace sluice::decoder

@@ -24,13 +24,14 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
                                               TokenSampling{.max_prompt = 900, .max_new = 100}}) {
             for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::bf16}) {
                 for (const std::uint32_t items : {1U, 40U, 100'000U}) {
-                    const std::uint64_t least =
-                        decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape, sampling, precision);
+                    const std::uint64_t least = decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape,
+                                                                  sampling, precision, MatrixInstructions::mma);
                     std::uint32_t slots = 0;
                     for (const std::uint64_t bytes : {least, 2 * least, 10 * least, std::uint64_t{1} << 40U}) {
-                        const decoder::Sizes sizes = decoder::choose_sizes(shape, sampling, precision, items, bytes);
+                        const decoder::Sizes sizes =
+                            decoder::choose_sizes(shape, sampling, precision, MatrixInstructions::mma, items, bytes);
 
-                        EXPECT_LE(decoder::bytes_of(sizes, shape, sampling, precision), bytes);
+                        EXPECT_LE(decoder::bytes_of(sizes, shape, sampling, precision, MatrixInstructions::mma), bytes);
                         EXPECT_GE(sizes.pages, sizes.text_pages);
                         EXPECT_GE(sizes.rows, std::max(sizes.slots, sampling.max_prompt + sampling.max_new - 1));
                         EXPECT_EQ(sizes.rows % 128, 0U);
@@ -42,6 +43,24 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
             }
         }
     }
+}
+
+/// By wgmma the expansion's product computes the gated activation, of which mma.sync's keeps the input.
+TEST(DecoderSizes, CountNoGatesWhereTheProductTakesThem) {
+    const DecoderShape gated = test::like_llama(
+        {.vocabulary = 32'000, .positions = 2048, .width = 2048, .layers = 22, .heads = 32, .inner = 5632}, 4);
+    const TokenSampling sampling{.max_prompt = 900, .max_new = 100};
+    const decoder::Sizes sizes = decoder::least_sizes(gated, sampling, 40);
+    const auto bytes = [&](Precision precision, MatrixInstructions instructions) {
+        return decoder::bytes_of(sizes, gated, sampling, precision, instructions);
+    };
+
+    EXPECT_EQ(bytes(Precision::bf16, MatrixInstructions::mma) - bytes(Precision::bf16, MatrixInstructions::wgmma),
+              std::uint64_t{sizes.rows} * 2 * 5632 * 2);
+    EXPECT_EQ(bytes(Precision::tf32, MatrixInstructions::mma), bytes(Precision::tf32, MatrixInstructions::wgmma));
+    constexpr std::uint64_t room = std::uint64_t{10} << 30U;
+    EXPECT_GT(decoder::choose_sizes(gated, sampling, Precision::bf16, MatrixInstructions::wgmma, 8448, room).pages,
+              decoder::choose_sizes(gated, sampling, Precision::bf16, MatrixInstructions::mma, 8448, room).pages);
 }
 
 TEST(DecoderSizes, RefuseAVocabularyWhoseChoiceFitsNoBlock) {
@@ -80,7 +99,9 @@ TEST(DecoderSizes, HaveNearlyTwiceThePagesWithAQuantisedCache) {
         .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
     const auto pages = [&](KvCache kind) -> double {
         const TokenSampling sampling{.max_prompt = 900, .max_new = 100, .kv_cache = kind};
-        return decoder::choose_sizes(shape, sampling, Precision::bf16, 8448, std::uint64_t{100} << 30U).pages;
+        return decoder::choose_sizes(shape, sampling, Precision::bf16, MatrixInstructions::mma, 8448,
+                                     std::uint64_t{100} << 30U)
+            .pages;
     };
 
     EXPECT_NEAR(pages(KvCache::fp8) / pages(KvCache::as_computed), 2 * 768.0 / (768 + 12), 0.01);
