@@ -50,7 +50,8 @@ private:
 
     void claim(std::size_t rank, const CpuSet& cpus) {
         Cores home = cores_meeting(cpus);
-        const bool is_new = std::ranges::find(claims_of(rank), home, &Claim::home) == claims_of(rank).end();
+        const std::span<const Claim> earlier = claims_of(rank);
+        const bool is_new = std::ranges::find(earlier, home, &Claim::home) == earlier.end();
         if (!home.empty() && is_new) {
             claims_.push_back({.rank = rank, .home = std::move(home)});
         }
@@ -67,7 +68,8 @@ private:
     }
 
     [[nodiscard]] std::span<const Claim> claims_of(std::size_t rank) const {
-        return std::ranges::equal_range(claims_, rank, {}, &Claim::rank);
+        return {std::ranges::lower_bound(claims_, rank, {}, &Claim::rank),
+                std::ranges::upper_bound(claims_, rank, {}, &Claim::rank)};
     }
 
     /// What all claims of a rank have in `part`, ascending.
