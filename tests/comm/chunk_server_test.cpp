@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/checksum.hpp"
@@ -226,6 +227,48 @@ TEST(ChunkServer, FillsTheGapsWhenAFixedSplitDrains) {
     EXPECT_EQ(server.grant().chunk.id, 1U);
     EXPECT_EQ(server.grant().chunk.id, 4U);
     EXPECT_TRUE(server.grant().chunk.end_of_input());
+}
+
+/// Of a chunk of two items.
+std::vector<std::byte> outputs_of(const std::vector<std::uint64_t>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
+TEST(ChunkServer, WritesWhatIsKnownInPlaceOfGrantingIt) {
+    Server server({.items = 6, .staged = 1});
+    server.chunks.know(0, outputs_of({10, 11}));
+    server.chunks.know(1, outputs_of({12, 13}));
+
+    server.chunks.request(rank_0_device_0);
+    const Chunk granted = server.grant().chunk;
+
+    EXPECT_EQ(granted, server.grid.at(2)) << "known chunks have left the one bin to it";
+    server.wait_until_written(2);
+    EXPECT_EQ(server.writer.results, (std::vector<std::uint64_t>{10, 11, 12, 13}));
+}
+
+TEST(ChunkServer, HoldsWhatIsKnownBackWhileTheWindowIsClosed) {
+    Server server({.window = 1});
+    server.chunks.know(1, outputs_of({12, 13}));
+    server.chunks.request(rank_0_device_0);
+    server.chunks.request(rank_0_device_1);
+    const Chunk first = server.grant().chunk;
+    server.wait_until_read(1);
+
+    EXPECT_FALSE(server.chunks.next_grant()) << "there is no room for its results";
+    server.bring(first, 0);
+
+    EXPECT_EQ(server.grant().chunk, server.grid.at(2));
+}
+
+TEST(ChunkServer, TakesARequestForAMessageOfItsRank) {
+    Server server;
+
+    server.chunks.request(rank_1_device_0);
+
+    EXPECT_EQ(server.chunks.book().ranks()[1].messages, 1U);
+    EXPECT_EQ(server.chunks.book().ranks()[0].messages, 0U);
 }
 
 TEST(ChunkServer, RefusesResultsThatWereNotGrantedToTheRank) {
