@@ -277,6 +277,7 @@ TEST_P(LateFailure, NamesTheChunksWhoseWorkHasFailedAndFreesNoBufferUnderWork) {
 
 INSTANTIATE_TEST_SUITE_P(Stages, LateFailure,
                          testing::Values(LateFault{"upload copy 4", Stage::upload, 4},
+                                         LateFault{"compute run 1", Stage::compute, 0, {1}},  // completes no chunk
                                          LateFault{"compute run 4", Stage::compute, 2, {3, 4}},
                                          LateFault{"compute run 10", Stage::compute, 8, {9}},  // finish()
                                          LateFault{"download copy 4", Stage::download, 4}),

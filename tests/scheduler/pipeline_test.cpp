@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "core/stage_error.hpp"
@@ -37,6 +38,7 @@ struct Setup {
     std::uint64_t seed = 1;
     bool rings = true;
     std::uint32_t room = chunk_items;  ///< Of a slot, in items.
+    Activities* activities = nullptr;
 };
 
 /// Everything that one pipeline needs. Declared in this order: the pipeline goes first.
@@ -48,7 +50,9 @@ struct World {
           transport(script, device, grid, setup.depth, setup.seed),
           trace("recording", grid.chunks()),
           pipeline(std::make_unique<Pipeline>(
-              device, transport, model, PipelineOptions{.depth = setup.depth, .chunk_items = setup.room}, trace)) {}
+              device, transport, model,
+              PipelineOptions{.depth = setup.depth, .chunk_items = setup.room, .activities = setup.activities},
+              trace)) {}
 
     Script& script;
     ChunkGrid grid;
@@ -78,6 +82,18 @@ void expect_order(const Script& script, const std::vector<std::string>& steps) {
     }
 }
 
+/// That its stages took place one after the other.
+void expect_order(const ChunkSpans& spans) {
+    Instant before{};
+    for (const auto& [stage, member] : chunk_stages) {
+        const Interval& span = spans.*member;
+        EXPECT_NE(span, Interval{}) << to_string(stage);
+        EXPECT_LE(before, span.begin) << to_string(stage);
+        EXPECT_LE(span.begin, span.end) << to_string(stage);
+        before = span.end;
+    }
+}
+
 class AnyInterleaving : public testing::TestWithParam<std::tuple<std::uint64_t, std::uint32_t, bool>> {};
 
 TEST_P(AnyInterleaving, TakesEveryChunkThroughItsStepsInOrderWithinTheDepth) {
@@ -97,6 +113,7 @@ TEST_P(AnyInterleaving, TakesEveryChunkThroughItsStepsInOrderWithinTheDepth) {
         for (std::uint64_t id = 0; id < world.grid.chunks(); ++id) {
             expect_order(script, way_of(id));
             EXPECT_EQ(world.trace.chunks()[id].chunk, world.grid.at(id));
+            expect_order(world.trace.chunks()[id]);
             if (id >= depth) {  // the slot's next turn
                 expect_order(script, {fmt::format("delivered {}", id - depth), fmt::format("request {}", id)});
             }
@@ -117,6 +134,25 @@ TEST(Pipeline, NeverOverlapsTwoChunksInSerialMode) {
     for (std::uint64_t id = 1; id < world.grid.chunks(); ++id) {
         expect_order(script, {fmt::format("delivered {}", id - 1), fmt::format("request {}", id)});
     }
+}
+
+TEST(Pipeline, TellsWhatItIsAtAndHowLongItsChunksTake) {
+    Activities activities;
+    Script script;
+    std::map<std::string, std::string> at_step;
+    script.permits = [&](const std::string& step) {
+        at_step[step] = describe(activities.look().front());
+        return true;
+    };
+    World world(script, {.items = 2 * chunk_items, .depth = 1, .activities = &activities});
+
+    world.pipeline->run();
+
+    EXPECT_EQ(at_step["arrive 1"], "device 0: waits for a chunk");
+    EXPECT_EQ(at_step["compute run 1"], "device 0: computes chunk 1");
+    EXPECT_EQ(at_step["delivered 1"], "device 0: waits for rank 0 to take the results of chunk 1");
+    EXPECT_EQ(describe(activities.look().front()), "device 0: has ended");
+    EXPECT_GT(activities.look().front().state.p99_ns, 0U);
 }
 
 TEST(Pipeline, UploadsTheNextChunksWhileOneIsComputed) {
