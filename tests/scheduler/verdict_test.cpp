@@ -321,6 +321,24 @@ TEST(Verdict, PredictsWhatAChangeWouldBring) {
     EXPECT_THAT(judge(run_of(ranks, 1000)).what_if, IsEmpty());
 }
 
+TEST(Verdict, PredictsWhatHalfOfASharedStagesTimeWouldBring) {
+    for (const auto& [stage, name] :
+         {std::pair{Stage::read, "reader 0"}, std::pair{Stage::parse, "reader 0"}, std::pair{Stage::scatter, "comm"},
+          std::pair{Stage::gather, "comm"}, std::pair{Stage::write, "writer"}, std::pair{Stage::commit, "writer"}}) {
+        std::vector<RankReport> ranks{
+            rank_of(0, 1s, 101s, 102s, {thread(stage, name, 100s, 1000), device(Stage::compute, 10s, 1000)})};
+        ranks[0].breakdown.written = {.items = 1000, .time = 100s};
+        ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
+
+        const Verdict verdict = judge(run_of(ranks, 1000));
+
+        EXPECT_NEAR(verdict.replayed, 1, 0.01);
+        ASSERT_THAT(verdict.what_if, SizeIs(1));
+        EXPECT_EQ(verdict.what_if[0].change, fmt::format("{} 2 x faster", to_string(stage)));
+        EXPECT_NEAR(verdict.what_if[0].seconds, 52, 1);
+    }
+}
+
 TEST(Verdict, PromisesNothingOfDevicesThatTheHostHasNoCoresFor) {
     std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000)};
     ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
