@@ -69,6 +69,9 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
     report.ranks[0].certification->bound = std::numeric_limits<double>::infinity();
     EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr("all, because"));
     EXPECT_TRUE(report_json(report, {}).at("run").at("certification").at("bound").is_null());
+
+    report.items_done = 0;
+    EXPECT_THAT(latency_table(report, TableForm::full), Not(HasSubstr("certified:"))) << "no item was looked at";
 }
 
 TEST(LatencyTable, SaysWhatTheAppCounted) {
@@ -106,6 +109,8 @@ TEST(LatencyTable, FitsIntoADozenLinesOfItsBriefForm) {
     EXPECT_LE(lines_of(table).size(), 18U) << table;
     EXPECT_THAT(row(table, "stage"), testing::ElementsAre("items/s", "busy", "exposed"));
     EXPECT_THAT(row(table, "compute"), testing::ElementsAre("111", "100.0", "%", "8.00", "s"));
+    report.ranks[0].breakdown.instances.push_back({.stage = Stage::compute, .name = "device 1 (host)"});
+    EXPECT_EQ(latency_table(report, TableForm::brief), table) << "a device without a chunk tells nothing of the others";
     EXPECT_THAT(table, HasSubstr("wall of rank 0: only compute 80.0 %, overlapped 10.0 %, waiting 10.0 %\n"));
     EXPECT_THAT(table, Not(HasSubstr("buffers ready")));
     EXPECT_THAT(lines_of(table).back(), HasSubstr("compute binds"));

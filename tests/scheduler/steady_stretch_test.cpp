@@ -113,14 +113,14 @@ TEST(SteadyStretch, NeedsTwoChunksAndTimeBetweenThem) {
 TEST(SteadyStretch, OfTheWriterIsTheLineThroughTheMiddle) {
     RankTrace trace;
     trace.devices.emplace_back("host", 1);
-    trace.devices[0].add({.chunk = {0, 0, 4}, .compute = between(50ns, 90ns)});
+    trace.devices[0].add({.chunk = {0, 0, 4}, .compute = between(-50ns, -10ns)});
     trace.threads.emplace_back("writer", 16);
     for (int chunk = 0; chunk < 16; ++chunk) {
         trace.threads[0].add(
             {.stage = Stage::write, .busy = between(100ns * chunk, 100ns * chunk + 100ns), .items = 4});
         if (chunk == 14) {
-            EXPECT_EQ(find_written_stretch(trace), (SteadyStretch{.items = 60, .time = 1500ns}))
-                << "too few chunks: from the first to the last";
+            EXPECT_EQ(find_written_stretch(trace), (SteadyStretch{.items = 60, .time = 1550ns}))
+                << "too few chunks: from the first one's compute to the last one's write";
         }
     }
 
