@@ -171,6 +171,24 @@ TEST(ReadAhead, NeverHoldsMoreChunksThanAreStaged) {
     EXPECT_EQ(begun, grid.chunks());
 }
 
+TEST(ReadAhead, ReadsNothingAheadOnDemand) {
+    std::atomic<std::uint64_t> begun{0};
+    FakeSource source(500);
+    source.on_read = [&begun](std::uint64_t) { ++begun; };
+    const ChunkGrid grid(source.count(), 5);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 3, .readers = 4, .on_demand = true},
+                    bell);
+
+    for (std::uint64_t id = 0; id < grid.chunks(); ++id) {
+        EXPECT_EQ(begun, id) << "nobody has asked for chunk " << id;
+        static_cast<void>(take(input, bell, id));
+        input.release(id);
+    }
+
+    EXPECT_EQ(begun, grid.chunks());
+}
+
 TEST(ReadAhead, LetsChunksBeReleasedInAnyOrder) {
     const FakeSource source(40);
     const ChunkGrid grid(source.count(), 10);

@@ -150,10 +150,12 @@ class PairingWriter final : public OutputWriter {
 public:
     void append(std::uint32_t, std::span<const std::byte>) override {
         if (++chunks_ % 2 == 0) {
-            commits_of_thread().time += std::chrono::nanoseconds(1);
+            commits_of_thread().time += commit_time;
         }
     }
     void publish() override {}
+
+    static constexpr std::chrono::nanoseconds commit_time{1};
 
 private:
     std::uint32_t chunks_ = 0;
@@ -177,6 +179,7 @@ TEST(OrderedResults, CountWhatEachCommitHasMadeDurable) {
         if (span.stage == Stage::commit) {
             items.push_back(span.items);
             bytes.push_back(span.bytes);
+            EXPECT_EQ(span.busy.end - span.busy.begin, PairingWriter::commit_time);
         }
     }
     EXPECT_EQ(items, std::vector<std::uint64_t>(2, 20));
