@@ -66,13 +66,16 @@ TEST_F(CommitterTest, SaysWhenTheOldestHasWaitedLongEnoughAndCommitsTheGroup) {
 }
 
 TEST_F(CommitterTest, CommitsAtOnceWhenEnoughBytesWait) {
-    committer_.emplace(
-        *attempt_, *journal_, plan_, FakeJob::header, Adopted{},
-        CommitPolicy{.interval = seconds(1000), .bytes = job().chunk(0).size() + 1, .now = [this] { return now_; }});
+    committer_.emplace(*attempt_, *journal_, plan_, FakeJob::header, Adopted{},
+                       CommitPolicy{.interval = seconds(1000),
+                                    .bytes = job().chunk(0).size() + job().chunk(1).size(),
+                                    .now = [this] { return now_; }});
     append();
     EXPECT_EQ(committer_->chunks_committed(), 0U);
     append();
     EXPECT_EQ(committer_->chunks_committed(), 2U);
+    append();
+    EXPECT_EQ(committer_->chunks_committed(), 2U) << "what was committed waits no more";
 }
 
 TEST_F(CommitterTest, CommitsWhatWaitsWhenItIsAskedTo) {
