@@ -173,6 +173,20 @@ Story first_half(const RunFolder& folder) {
     }
 }
 
+// What the attempt before had committed is there as well, whatever of its data is removed meanwhile.
+TEST_P(PowerLoss, TakesNothingFromAnAttemptThatGoesOn) {
+    Story story = first_half(folder_);
+    attempt(folder_, "", story);
+    ASSERT_GT(story.complete, 0U);
+    story.effects = kept_effects();
+    stop_keeping_effects();
+    int states = 0;
+
+    EXPECT_EQ(problem_of_story(story, folder_, true, states), "");
+
+    EXPECT_GT(states, 60);
+}
+
 class PowerLossWithoutASync : public PowerLoss {
 protected:
     /// Leaves out each sync from effect `begin` on, one at a time. Returns how many were needed, and fails for one that
