@@ -12,6 +12,7 @@
 
 #include "core/device/host_device.hpp"
 #include "kernels/kernels.hpp"
+#include "kernels/philox.hpp"
 #include "tests/kernels/decoder_texts.hpp"
 #include "tests/support/decoder_reference.hpp"
 
@@ -282,6 +283,45 @@ TEST(DecoderTexts, AreDrawnByTheirProbabilities) {
         chi_square += (seen[token] - expected) * (seen[token] - expected) / expected;
     }
     EXPECT_LT(chi_square, 29.6);  // of 10 degrees of freedom, one in a thousand is more
+}
+
+/// Of the item and of the token's place among the new ones, wherever the item's prompt ends.
+TEST(DecoderTexts, AreDrawnByTheNumbersOfTheirItem) {
+    const RandomDecoder model(small, 13);
+    const std::vector<Tokens> prompts = random_prompts(30, 20, small.vocabulary, 14);
+    constexpr std::uint64_t seed = 99;
+
+    const std::vector<Continued> continued =
+        Continuer(model, {.max_prompt = 20, .max_new = 5, .seed = seed}, 30)(prompts);
+
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+        Tokens text = prompts[i];
+        for (std::uint32_t t = 0; t < 5; ++t) {
+            const std::vector<double> scores = plain_decoder_scores(small, model.weights(), text);
+            const std::uint32_t token = continued[i].tokens.at(t);
+            double before = 0;
+            for (std::uint32_t other = 0; other < token; ++other) {
+                before += std::exp(log_softmax(scores, other));
+            }
+            const auto uniform =
+                static_cast<double>(uniform_below_one(random_words(seed, {.item = i, .number = t}).words[0]));
+            EXPECT_GT(uniform, before - 1e-4) << i;
+            EXPECT_LT(uniform, before + std::exp(log_softmax(scores, token)) + 1e-4) << i;
+            text.push_back(token);
+        }
+    }
+}
+
+TEST(DecoderTexts, LeaveZerosAfterTheirLastToken) {
+    const RandomDecoder model(small, 9);
+    HostDevice device;
+    const TokenSampling sampling{.max_prompt = 4, .max_new = 30, .end = 7};
+    test::Continuer continuer(decoder_kernels_of(DeviceKind::host), device, model, sampling, 40);
+
+    const std::vector<Continued> continued = continuer(random_prompts(40, 4, small.vocabulary, 10));
+
+    EXPECT_TRUE(std::ranges::any_of(continued, [](const Continued& text) { return text.start.has_end != 0; }));
+    EXPECT_TRUE(std::ranges::all_of(continued, &Continued::has_zeros_after_it));
 }
 
 TEST(DecoderTexts, KeepToTheLikeliest) {

@@ -22,6 +22,7 @@ struct Continued {
     Tokens tokens{};
     std::vector<float> log_probabilities{};
     ContinuationStart start{};
+    bool has_zeros_after_it = true;  ///< Up to max_new tokens.
 
     bool operator==(const Continued& other) const {
         return tokens == other.tokens && log_probabilities == other.log_probabilities &&
@@ -88,6 +89,11 @@ private:
         const std::byte* const tokens = result + sizeof continued.start;
         std::copy_n(tokens, continued.tokens.size() * sizeof(std::uint32_t),
                     std::as_writable_bytes(std::span(continued.tokens)).begin());
+        for (std::uint32_t i = continued.start.tokens; i < sampling_.max_new; ++i) {
+            std::uint32_t token = 0;
+            std::memcpy(&token, tokens + i * sizeof token, sizeof token);
+            continued.has_zeros_after_it &= token == 0;
+        }
         if (sampling_.log_probabilities) {
             continued.log_probabilities.resize(continued.start.tokens);
             std::copy_n(tokens + sampling_.max_new * sizeof(std::uint32_t), continued.tokens.size() * sizeof(float),
