@@ -95,12 +95,14 @@ TEST_F(ReadAttempts, TellsDeathsFromWishes) {
 TEST_F(ReadAttempts, CountsTheirOwnChunksOnly) {
     Journal journal(journal_file(begin(1)), 1);
     std::vector<JournalEntry> entries{{.type = EntryType::adopted},
-                                      {.type = EntryType::commit},
-                                      {.type = EntryType::commit},
+                                      {.type = EntryType::commit, .items = 4},
+                                      {.type = EntryType::commit, .items = 4},
+                                      {.type = EntryType::commit, .items = 1},
                                       {.type = EntryType::fail}};
     journal.append(entries, Durability::process);
 
-    EXPECT_EQ(read_attempts(paths_, 2).front().committed, 2U);
+    EXPECT_EQ(read_attempts(paths_, 2).front().committed, 3U);
+    EXPECT_EQ(read_attempts(paths_, 2).front().items, 9U);
 }
 
 TEST_F(ReadAttempts, KnowsWhatWasTriedAloneLast) {

@@ -166,6 +166,62 @@ TEST_P(CommittedOutputTest, StaysWhenItIsGivenUpEmptyAfterADeath) {
     EXPECT_TRUE(has_lost_ranks(run_.paths().attempt(1)));
 }
 
+TEST_P(CommittedOutputTest, StaysWhenItIsGivenUpWithSomethingCommitted) {
+    CommittedOutputOptions options = run_.options();
+    options.alive_within = std::chrono::seconds(0);
+    {
+        CommittedOutput run(options);
+        append_until(run, run_.job(), 1);
+        run.commit();
+        run.abandon_if_empty();
+    }
+
+    EXPECT_EQ(CommittedOutput(options).first_chunk(), 1U);
+}
+
+TEST_P(CommittedOutputTest, KeepsEarlierDataOfWhichItCouldNotTakeAll) {
+    be_killed_after(8);  // two parts, both sealed
+    const std::filesystem::path first = part_file(run_.paths().attempt(1), 0);
+    const std::string intact = contents_of(first);
+    write_contents(first, "x" + intact.substr(1));
+    CommittedOutputOptions options = run_.options();
+    options.alive_within = std::chrono::seconds(0);
+    options.verify = ResumeVerify::all;
+
+    {
+        const CommittedOutput run(options);
+        EXPECT_EQ(run.first_chunk(), 4U) << "only the header of the first part is damaged";
+        EXPECT_EQ(run.damaged_parts().size(), 1U);
+        EXPECT_THAT(run.dropped(), IsEmpty());
+    }
+
+    EXPECT_EQ(CommittedOutput(options).first_chunk(), 8U) << "the second part is still there";
+}
+
+// The second attempt was stopped for so long that it was thought dead, before it removed what it had taken over.
+TEST_P(CommittedOutputTest, LeavesEarlierDataToTheNewerAttempt) {
+    be_killed_after(3);
+    CommittedOutputOptions options = run_.options();
+    options.alive_within = std::chrono::seconds(0);
+    Child second([&] {
+        arm_fault("adopt.copied=stop");
+        const CommittedOutput run(options);
+    });
+    ASSERT_TRUE(second.wait_for_end_or_stop().stopped);
+    Child third([&] {
+        arm_fault("adopt.listed=stop");
+        CommittedOutput run(options);
+        expects(run.first_chunk() == 3, "what the first attempt had committed is there");
+    });
+    ASSERT_TRUE(third.wait_for_end_or_stop().stopped);
+
+    second.send(SIGCONT);
+    static_cast<void>(second.wait());
+    third.send(SIGCONT);
+
+    EXPECT_EQ(third.wait().exit_code, 0);
+}
+
 // The first attempt was stopped for so long that it was thought dead, in the moment in which it gives up.
 TEST_P(CommittedOutputTest, LeavesAnotherAttemptAloneThatBeginsWhileItIsGivenUp) {
     Child first([&] {

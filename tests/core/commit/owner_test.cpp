@@ -150,6 +150,19 @@ TEST_F(OwnerTest, OfAnotherPidNamespaceIsNotLookedForInThisOne) {
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::present);
 }
 
+TEST_F(OwnerTest, IsHereWithTheSameHostBootAndPidNamespaceOnly) {
+    const Owner me = this_process("", 0);
+    ASSERT_FALSE(me.boot.empty());
+    ASSERT_FALSE(me.process_space.empty());
+    EXPECT_TRUE(is_here(me, me));
+
+    for (std::string Owner::*const place : {&Owner::host, &Owner::boot, &Owner::process_space}) {
+        Owner other = me;
+        other.*place = "another";
+        EXPECT_FALSE(is_here(other, me));
+    }
+}
+
 TEST_F(OwnerTest, ThatIsAnEarlierRunOfTheSameJobIsGone) {
     own(elsewhere("4711", 1), seconds(0));
 

@@ -21,6 +21,23 @@ protected:
         append_until(*run, run_.job(), run_.job().grid().chunks(), variant);
         return run;
     }
+    /// The next attempt finds nothing to take over of a finished one, and computes all again with other results.
+    [[nodiscard]] std::unique_ptr<CommittedOutput> finished_beside_another() const {
+        const auto other = finished_run(7);
+        std::filesystem::rename(journal_file(run_.paths().attempt(1)), run_.path() / "journal");
+        auto run = finished_run(8);
+        std::filesystem::rename(run_.path() / "journal", journal_file(run_.paths().attempt(1)));
+        return run;
+    }
+    /// What that other one would have published as the first file.
+    [[nodiscard]] std::string others() const {
+        std::string others = FakeJob::header(run_.job().layout == OutputLayout::file ? 100 : 36);
+        for (std::uint64_t id = 0; id < (run_.job().layout == OutputLayout::file ? run_.job().grid().chunks() : 4);
+             ++id) {
+            others += run_.job().chunk(id, 7);
+        }
+        return others;
+    }
     [[nodiscard]] std::filesystem::path target() const {
         return run_.paths().published_folder() / run_.paths().published_name(0);
     }
@@ -67,21 +84,24 @@ TEST_P(Publish, AcceptsAFileWithTheSameBytes) {
 }
 
 TEST_P(Publish, AcceptsWhatAnotherAttemptHasPublishedAndSaysSoInTheManifest) {
-    const auto other = finished_run(7);
-    // The next attempt finds nothing to take over, and computes all again with other results.
-    std::filesystem::rename(journal_file(run_.paths().attempt(1)), run_.path() / "journal");
-    const auto run = finished_run(8);
-    std::filesystem::rename(run_.path() / "journal", journal_file(run_.paths().attempt(1)));
-    std::string others = FakeJob::header(run_.job().layout == OutputLayout::file ? 100 : 36);
-    for (std::uint64_t id = 0; id < (run_.job().layout == OutputLayout::file ? run_.job().grid().chunks() : 4); ++id) {
-        others += run_.job().chunk(id, 7);
-    }
-    write_contents(target(), others);
+    const auto run = finished_beside_another();
+    write_contents(target(), others());
 
     run->publish();
 
-    EXPECT_EQ(contents_of(target()), others);
+    EXPECT_EQ(contents_of(target()), others());
     EXPECT_TRUE(verify_output(run_.paths()).problems.empty());
+}
+
+TEST_P(Publish, RecognisesNoFileOfAnotherAttemptThatHasChangedSince) {
+    const auto run = finished_beside_another();
+    std::string changed = others();
+    changed.back() ^= 1;
+    write_contents(target(), changed);
+
+    EXPECT_EQ(code_of([&] { run->publish(); }), "73 E-OUT-073");
+
+    EXPECT_EQ(contents_of(target()), changed);
 }
 
 TEST_P(Publish, IsLeftToTheNewerAttempt) {
@@ -126,6 +146,14 @@ TEST_P(Publish, ChecksTheSizesOfWhatIsThere) {
         EXPECT_EQ(error.text().hint,
                   "restore it, or remove " + quoted(run_.paths().manifest().native()) + " to recompute it");
     }
+}
+
+TEST_P(Publish, IsLeftToANewerAttemptThatHasNothingYet) {
+    const auto run = finished_run();
+    const auto newer = AttemptFolder::acquire(run_.paths(), this_process("", 0), std::chrono::seconds(0));
+
+    EXPECT_EQ(code_of([&] { run->publish(); }), "83 E-OUT-083");
+    EXPECT_TRUE(run_.published().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Publish, testing::Values(OutputLayout::file, OutputLayout::folder),
