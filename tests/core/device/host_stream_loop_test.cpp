@@ -121,7 +121,8 @@ TEST(HostStreamLoop, MayHoldLoopsOfItsOwn) {
 TEST(HostStreamLoop, EndsWithARoundThatFailsAndPoisonsTheStream) {
     Countdown count{.last = 1000};
     bool ran = false;
-    HostStream stream({});
+    Activity activity;
+    HostStream stream({.activity = &activity});
     const auto body = [&] {
         stream.run([&count] {
             count.step();
@@ -138,6 +139,7 @@ TEST(HostStreamLoop, EndsWithARoundThatFailsAndPoisonsTheStream) {
     EXPECT_THROW(stream.record().wait(), std::runtime_error);
     EXPECT_EQ(count.rounds, 3U);
     EXPECT_FALSE(ran);
+    EXPECT_LT(activity.state().moves, 50U) << "it goes through no more rounds of nothing";
 }
 
 TEST(HostStreamLoop, WaitsForTheStreamsThatTheOneBeforeItWaitsFor) {

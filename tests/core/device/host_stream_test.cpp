@@ -161,6 +161,17 @@ TEST(HostStream, PassesAFailureOnToStreamsThatWait) {
     EXPECT_FALSE(ran);
 }
 
+TEST(HostStream, TellsThatItHasEnded) {
+    Activity activity;
+    {
+        HostStream stream({.activity = &activity});
+        stream.record().wait();
+        EXPECT_NE(activity.state().doing, Activity::Doing::nothing);
+    }
+
+    EXPECT_EQ(activity.state().doing, Activity::Doing::nothing);
+}
+
 TEST(HostStream, FinishesEverythingBeforeItIsGone) {
     std::atomic<int> done{0};
     {
