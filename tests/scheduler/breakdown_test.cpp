@@ -45,6 +45,19 @@ TEST(IntervalSet, IsEmptyWithoutIntervals) {
     EXPECT_EQ(IntervalSet(std::vector<Interval>()).length(), 0ns);
 }
 
+TEST(Breakdown, CountsTheTimeInWhichItemsComeToOtherRanksThanTheFirstOnce) {
+    RankTrace trace = trace_of(100, 200);
+    trace.devices.emplace_back("host", 2);
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {0, 0, 8}, .scatter = between(90, 130)});
+    trace.devices[0].add({.chunk = {2, 16, 3}, .scatter = between(160, 170)});
+    trace.devices[1].add({.chunk = {1, 8, 8}, .scatter = between(120, 150)});
+
+    EXPECT_EQ(break_down(trace).receiving, 0ns);
+    trace.rank = 1;
+    EXPECT_EQ(break_down(trace).receiving, 60ns);
+}
+
 TEST(Breakdown, AddsUpBusyTimeChunksAndItems) {
     RankTrace trace = trace_of(100, 200);
     trace.devices.emplace_back("host", 2);

@@ -103,6 +103,7 @@ TEST(LatencyTable, StatesWhatRanHowFastAndHowWellTheClocksAgree) {
 TEST(LatencyTable, FitsIntoADozenLinesOfItsBriefForm) {
     RunReport report = example_run(4);
     report.ranks[0].milestones.written = 9s;
+    report.ranks[3].breakdown.stages[index_of(Stage::compute)].exposed = 1s;
 
     const std::string table = latency_table(report, TableForm::brief);
 
