@@ -43,6 +43,7 @@ TEST(GrantBook, KnowsWhoHoldsWhatAndWhoReturnedWhat) {
     EXPECT_EQ(book.ranks()[1].chunks, 1U);
     EXPECT_EQ(book.ranks()[1].items, 4U);
     EXPECT_EQ(book.ranks()[1].last, begin + 3s);
+    EXPECT_EQ(book.ranks()[1].messages, 1U);
     EXPECT_EQ(book.ranks()[0].chunks, 0U);
     EXPECT_EQ(book.ranks()[0].last, begin);
     EXPECT_EQ(book.slowest_chunk(), 3s);
