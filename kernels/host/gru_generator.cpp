@@ -104,7 +104,7 @@ private:
             *doubt = {};
         }
         return {.number = start.number,
-                .prefix = std::min(start.prefix, sampling_.max_length),
+                .prefix = start.prefix,
                 .draws = start.has_draws != 0 ? as_floats(draws) : nullptr,
                 .prefix_bytes = reinterpret_cast<const std::uint8_t*>(draws + sampling_.max_length * sizeof(float)),
                 .result = result,
@@ -164,7 +164,6 @@ private:
         if (row != last) {
             rows_.copy_row(last, row);
             texts_[row] = texts_[last];
-            last_bytes_[row] = last_bytes_[last];
         }
         texts_.pop_back();
         last_bytes_.pop_back();
