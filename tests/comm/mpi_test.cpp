@@ -363,6 +363,65 @@ TEST(MpiRun, WorksWithTheSmallestWindowAndStage) {
     expect_every_item_once_and_in_order({.items = 211, .staged = 1, .window = 1, .driver = {.chunk_items = 2}});
 }
 
+/// As a rank's comm thread, without chunks: the last rank speaks at once, and all of them close once they have heard
+/// two signs of life after the word to drain.
+void speak_as_another_rank() {
+    const auto say = [](ControlMessage::Kind kind) {
+        const ControlMessage message{.kind = kind};
+        MPI_Send(&message, sizeof message, MPI_BYTE, 0, tags::control, session().world());
+    };
+    if (session().rank() == session().size() - 1) {
+        say(ControlMessage::Kind::heartbeat);
+    }
+    int signs = 0;
+    for (ControlMessage heard; heard.kind != ControlMessage::Kind::end;) {
+        MPI_Recv(&heard, sizeof heard, MPI_BYTE, 0, tags::from_root, session().world(), MPI_STATUS_IGNORE);
+        if (heard.kind == ControlMessage::Kind::heartbeat && ++signs == 2) {
+            say(ControlMessage::Kind::closed);
+        } else if (heard.kind == ControlMessage::Kind::drain) {
+            EXPECT_EQ(signs, 0);
+        }
+    }
+    EXPECT_GE(signs, 2);
+}
+
+TEST(MpiRemoteHub, MissesARankThatHasSpokenAndFallsSilentUntilItCloses) {
+    if (session().rank() != 0) {
+        speak_as_another_rank();
+        return;
+    }
+    const int last = session().size() - 1;
+    const MpiJob job{.items = 10};
+    test::MpiRank rank(session(), job);
+    const test::FakeSource source(job.items);
+    test::MemoryWriter writer;
+    ReadAhead input(source, rank.grid, {.input_bytes = test::fake_input_bytes, .staged = job.staged}, rank.bell);
+    OrderedResults results(writer, rank.grid, test::fake_output_bytes, job.window, rank.bell);
+    ChunkServer server(rank.grid, input, results, {.devices_of_rank = rank.devices, .depth = job.driver.depth});
+    CommTrace trace(session().size(), rank.grid.chunks());
+    MpiRemoteHub hub(session(), server, trace, rank.shape, rank.devices, job.staged, job.window);
+    const auto is_missed_after_a_while = [&] {
+        static_cast<void>(hub.progress());
+        return hub.find_silent(nanoseconds(0)).has_value();
+    };
+
+    EXPECT_TRUE(test::eventually(is_missed_after_a_while));
+    EXPECT_EQ(hub.find_silent(nanoseconds(0)), last) << "the others may not have begun yet";
+    EXPECT_EQ(server.book().ranks()[static_cast<std::size_t>(last)].messages, 1U);
+    EXPECT_EQ(hub.clock_bounds()[static_cast<std::size_t>(last)].messages(), 0U) << "it did not say when it was sent";
+
+    hub.announce_drain();
+    EXPECT_EQ(hub.find_silent(nanoseconds(0)), std::nullopt) << "until then nobody had to speak";
+
+    EXPECT_TRUE(test::eventually([&] {
+        static_cast<void>(hub.progress());
+        return hub.all_closed();
+    }));
+    static_cast<void>(hub.progress());
+    EXPECT_EQ(hub.find_silent(nanoseconds(0)), std::nullopt) << "who has closed is done";
+    say_end();
+}
+
 class LateNews : public testing::TestWithParam<std::size_t> {
 protected:
     void SetUp() override { mpi_is_late = session().rank() == 0; }
