@@ -91,6 +91,13 @@ TEST_F(OwnerTest, OfAnotherHostIsGoneAtOnceWhenItHasNotedItsEnd) {
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::gone);
 }
 
+TEST_F(OwnerTest, WithoutAHeartbeatIsAsYoungAsItsFolder) {
+    own(elsewhere(), seconds(1000));
+    std::filesystem::remove(heartbeat_file(attempt()));
+
+    EXPECT_EQ(seen_by(this_process("", 0)), Presence::present);
+}
+
 TEST_F(OwnerTest, WhoseHeartbeatLiesFarInTheFutureIsSilent) {
     own(elsewhere(), seconds(-30));
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::present) << "clocks differ a little";

@@ -156,6 +156,39 @@ TEST_P(Publish, IsLeftToANewerAttemptThatHasNothingYet) {
     EXPECT_TRUE(run_.published().empty());
 }
 
+/// The hint of what `run` fails with when it publishes; empty: it does not.
+std::string hint_of_publishing(CommittedOutput& run) {
+    try {
+        run.publish();
+    } catch (const Error& error) {
+        return error.text().hint;
+    }
+    return {};
+}
+
+TEST(PublishOneFile, TakesAwayAPartThatTheDiskDoesNotGiveBack) {
+    bool met = false;
+    for (int nth = 1; nth <= 20 && !met; ++nth) {  // reads before that of the part are of other files
+        const RunFolder folder;
+        CommittedOutputOptions options = folder.options();
+        options.alive_within = std::chrono::seconds(0);
+        CommittedOutput run(options);
+        append_until(run, folder.job(), folder.job().grid().chunks());
+        arm_fault(fmt::format("copy::2=errno:EIO,read::{}=errno:EIO", nth));
+
+        met = hint_of_publishing(run) == "run the same command again: it recomputes part 1";
+        disarm_faults();
+
+        if (met) {
+            EXPECT_TRUE(std::filesystem::exists(part_file(folder.paths().attempt(1), 0)));
+            EXPECT_FALSE(std::filesystem::exists(part_file(folder.paths().attempt(1), 1)));
+            run_to_the_end(folder, options);
+            EXPECT_EQ(folder.published(), folder.job().files());
+        }
+    }
+    EXPECT_TRUE(met);
+}
+
 INSTANTIATE_TEST_SUITE_P(Layouts, Publish, testing::Values(OutputLayout::file, OutputLayout::folder),
                          [](const auto& test) {
                              return std::string(test.param == OutputLayout::file ? "File" : "Folder");
