@@ -422,6 +422,81 @@ TEST(MpiRemoteHub, MissesARankThatHasSpokenAndFallsSilentUntilItCloses) {
     say_end();
 }
 
+/// Takes what the other ranks have said beyond what a test waits for, so that the next one does not.
+void take_the_rest() {
+    ControlMessage message{.kind = ControlMessage::Kind::closed};
+    if (session().rank() != 0) {
+        MPI_Send(&message, sizeof message, MPI_BYTE, 0, tags::control, session().world());
+        return;
+    }
+    for (int rank = 1; rank < session().size(); ++rank) {
+        do {
+            MPI_Recv(&message, sizeof message, MPI_BYTE, rank, tags::control, session().world(), MPI_STATUS_IGNORE);
+        } while (message.kind != ControlMessage::Kind::closed);
+    }
+}
+
+void say_to_all_others(const ControlMessage& message) {
+    for (int rank = 1; rank < session().size(); ++rank) {
+        MPI_Send(&message, sizeof message, MPI_BYTE, rank, tags::from_root, session().world());
+    }
+}
+
+/// Waits for a message of `kind` from each other rank, which sends no others.
+void hear_from_all_others(ControlMessage::Kind kind) {
+    for (int rank = 1; rank < session().size(); ++rank) {
+        ControlMessage message;
+        MPI_Recv(&message, sizeof message, MPI_BYTE, rank, tags::control, session().world(), MPI_STATUS_IGNORE);
+        EXPECT_EQ(message.kind, kind);
+    }
+}
+
+TEST(MpiWorker, GivesSignsOfLifeWhenAskedToAndWhileTheRunDrains) {
+    constexpr ControlMessage::Kind sign = ControlMessage::Kind::heartbeat;
+    test::MpiRank rank(session(), {});
+    if (session().rank() == 0) {
+        hear_from_all_others(sign);
+        say_to_all_others({.kind = ControlMessage::Kind::drain});
+        hear_from_all_others(sign);
+        hear_from_all_others(sign);
+        say_to_all_others({.kind = ControlMessage::Kind::end, .count = static_cast<std::uint32_t>(ExitCode::io_error)});
+    } else {
+        rank.record.heartbeats = 1;
+        MpiWorker worker(session(), rank.endpoints, rank.record, rank.shape);
+        try {
+            worker.run(rank.bell, rank.stop);
+            ADD_FAILURE() << "rank 0 has ended the run";
+        } catch (const RootHasEnded& end) {
+            EXPECT_EQ(end.code(), ExitCode::io_error);
+        }
+    }
+    take_the_rest();
+}
+
+TEST(MpiWorker, WaitsForARootThatHasNotBegunToServe) {
+    test::MpiRank rank(session(), {});
+    if (session().rank() == 0) {
+        hear_from_all_others(ControlMessage::Kind::stop);
+        say_to_all_others({.kind = ControlMessage::Kind::end, .count = static_cast<std::uint32_t>(ExitCode::io_error)});
+    } else {
+        rank.stop.ask(SIGTERM);
+        MpiWorker worker(session(), rank.endpoints, rank.record, rank.shape, {.longest_silence = nanoseconds(0)});
+        EXPECT_THROW(worker.run(rank.bell, rank.stop), RootHasEnded);
+    }
+    take_the_rest();
+}
+
+TEST(MpiWorker, GivesUpARootThatFallsSilentWhileTheRunDrains) {
+    test::MpiRank rank(session(), {});
+    if (session().rank() == 0) {
+        say_to_all_others({.kind = ControlMessage::Kind::drain});
+    } else {
+        MpiWorker worker(session(), rank.endpoints, rank.record, rank.shape, {.longest_silence = nanoseconds(0)});
+        EXPECT_THROW(worker.run(rank.bell, rank.stop), RootIsSilent);
+    }
+    take_the_rest();
+}
+
 class LateNews : public testing::TestWithParam<std::size_t> {
 protected:
     void SetUp() override { mpi_is_late = session().rank() == 0; }
