@@ -382,6 +382,19 @@ TEST(DecoderTexts, ShowWithEachTokenThatTheyGetOn) {
     EXPECT_GE(continuer.moves() - before, 30U);
 }
 
+/// Longer than the host otherwise takes in a pass, which is then as long as the longest prompt.
+TEST(DecoderTexts, OfPrefixModelsFollowTheLongestPromptThatThereMayBe) {
+    const RandomDecoder model(
+        test::with_prefix({.vocabulary = 53, .positions = 300, .width = 16, .layers = 2, .heads = 2, .inner = 20}), 5);
+    Continuer continuer(model, {.max_prompt = 250, .max_new = 2, .temperature = 0}, 3);
+
+    const std::vector<Continued> continued = continuer({Tokens(250, 1), Tokens(250, 2), Tokens(3, 4)});
+
+    for (const Continued& text : continued) {
+        EXPECT_EQ(text.tokens.size(), 2U);
+    }
+}
+
 TEST(DecoderTexts, NoneAreNone) {
     const RandomDecoder model(small, 1);
     EXPECT_TRUE(Continuer(model, {.max_prompt = 5, .max_new = 5}, 3)({}).empty());
