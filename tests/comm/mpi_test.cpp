@@ -363,15 +363,16 @@ TEST(MpiRun, WorksWithTheSmallestWindowAndStage) {
     expect_every_item_once_and_in_order({.items = 211, .staged = 1, .window = 1, .driver = {.chunk_items = 2}});
 }
 
-/// As a rank's comm thread, without chunks: the last rank speaks at once, and all of them close once they have heard
-/// two signs of life after the word to drain.
+/// As a rank's comm thread, without chunks: the last rank speaks at once and asks to stop, as all of them do later;
+/// they close once they have heard two signs of life after the word to drain.
 void speak_as_another_rank() {
-    const auto say = [](ControlMessage::Kind kind) {
-        const ControlMessage message{.kind = kind};
+    const auto say = [](ControlMessage::Kind kind, std::uint32_t count = 0) {
+        const ControlMessage message{.kind = kind, .count = count};
         MPI_Send(&message, sizeof message, MPI_BYTE, 0, tags::control, session().world());
     };
     if (session().rank() == session().size() - 1) {
         say(ControlMessage::Kind::heartbeat);
+        say(ControlMessage::Kind::stop, SIGTERM);
     }
     int signs = 0;
     for (ControlMessage heard; heard.kind != ControlMessage::Kind::end;) {
@@ -380,6 +381,7 @@ void speak_as_another_rank() {
             say(ControlMessage::Kind::closed);
         } else if (heard.kind == ControlMessage::Kind::drain) {
             EXPECT_EQ(signs, 0);
+            say(ControlMessage::Kind::stop, SIGINT);
         }
     }
     EXPECT_GE(signs, 2);
@@ -407,6 +409,10 @@ TEST(MpiRemoteHub, MissesARankThatHasSpokenAndFallsSilentUntilItCloses) {
 
     EXPECT_TRUE(test::eventually(is_missed_after_a_while));
     EXPECT_EQ(hub.find_silent(nanoseconds(0)), last) << "the others may not have begun yet";
+    EXPECT_TRUE(test::eventually([&] {
+        static_cast<void>(hub.progress());
+        return hub.stop().signal != 0;
+    }));
     EXPECT_EQ(server.book().ranks()[static_cast<std::size_t>(last)].messages, 1U);
     EXPECT_EQ(hub.clock_bounds()[static_cast<std::size_t>(last)].messages(), 0U) << "it did not say when it was sent";
 
@@ -419,6 +425,8 @@ TEST(MpiRemoteHub, MissesARankThatHasSpokenAndFallsSilentUntilItCloses) {
     }));
     static_cast<void>(hub.progress());
     EXPECT_EQ(hub.find_silent(nanoseconds(0)), std::nullopt) << "who has closed is done";
+    EXPECT_EQ(hub.stop().signal, SIGTERM) << "the first to ask";
+    EXPECT_EQ(hub.stop().rank, last);
     say_end();
 }
 
