@@ -54,23 +54,20 @@ void find_stragglers(Verdict& verdict, const RunReport& run, const std::vector<R
     if (compared.size() < 2) {
         return;
     }
-    std::ranges::sort(compared, std::greater<>(), rate_of);
-    const double usual = rate_of(compared[(compared.size() - 1) / 2]);
+    std::ranges::sort(compared, {}, rate_of);
+    const double usual = rate_of(compared[compared.size() / 2]);
     const bool decides = verdict.bound == Bound::stage && verdict.binding == Stage::compute;
     for (const Worker& instance : compared) {
         const double rate = rate_of(instance);
         if (rate * straggler_factor > usual || verdict.stragglers.size() == most_stragglers) {
-            continue;
+            break;
         }
         const double serving = static_cast<double>(run.items_done) / verdict.steady;
         const double cost = run.distribution == Distribution::fixed
                                 ? seconds(instance.busy) - static_cast<double>(instance.items) / usual
                                 : serving * (1 - compute->capacity / (compute->capacity - rate + usual));
-        verdict.stragglers.push_back({.rank = instance.rank,
-                                      .name = instance.name,
-                                      .rate = rate,
-                                      .usual = usual,
-                                      .cost = decides ? std::max(cost, 0.0) : 0});
+        verdict.stragglers.push_back(
+            {.rank = instance.rank, .name = instance.name, .rate = rate, .usual = usual, .cost = decides ? cost : 0});
     }
     std::ranges::sort(verdict.stragglers, {},
                       [](const Straggler& straggler) { return std::pair(-straggler.cost, straggler.rate); });

@@ -182,6 +182,38 @@ TEST(Verdict, NamesAStragglerUnderPullAndWhatItCosts) {
     EXPECT_EQ(verdict.rank, std::nullopt) << "all devices are busy: none decides by itself";
 }
 
+TEST(Verdict, NamesTheSlowestOfManyStragglers) {
+    std::vector<RankReport> ranks;
+    for (int rank = 0; rank < 5; ++rank) {
+        ranks.push_back(rank_of(rank, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}));
+    }
+    for (const std::uint64_t items : {500U, 300U, 400U, 200U}) {
+        ranks.push_back(rank_of(static_cast<int>(ranks.size()), 0s, 10s, 10s, {device(Stage::compute, 10s, items)}));
+    }
+    ranks[0].breakdown.written = {.items = 6400, .time = 10s};
+
+    const Verdict pull = judge(run_of(ranks, 6400));
+
+    ASSERT_THAT(pull.stragglers, SizeIs(3)) << "more are not listed";
+    EXPECT_DOUBLE_EQ(pull.stragglers[0].rate, 20);
+    EXPECT_DOUBLE_EQ(pull.stragglers[1].rate, 30);
+    EXPECT_DOUBLE_EQ(pull.stragglers[2].rate, 40);
+    EXPECT_DOUBLE_EQ(pull.stragglers[0].usual, 100);
+}
+
+TEST(Verdict, NamesTheSlowestOfManyStragglersWhereItDecides) {
+    std::vector<RankReport> ranks;
+    for (int rank = 0; rank < 9; ++rank) {
+        const nanoseconds busy = rank < 5 ? 2s : std::chrono::seconds(rank);
+        ranks.push_back(rank_of(rank, 0s, 8s, 8s, {device(Stage::compute, busy, 500)}));
+    }
+    ranks[0].breakdown.written = {.items = 4500, .time = 8s};
+    RunReport run = run_of(ranks, 4500);
+    run.distribution = Distribution::fixed;
+
+    EXPECT_EQ(judge(run).rank, 8);
+}
+
 TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}),
                                   rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 10s, 900)}),
