@@ -214,6 +214,20 @@ TEST(Verdict, NamesTheSlowestOfManyStragglersWhereItDecides) {
     EXPECT_EQ(judge(run).rank, 8);
 }
 
+TEST(Verdict, NamesNoStragglerAndNoContentionOfDevicesThatDoLittle) {
+    std::vector<RankReport> ranks{
+        rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 1s, 1000), thread(Stage::read, "reader 0", 9s, 1200)}),
+        rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 1s, 200)})};
+    ranks[0].breakdown.instances[0].delayed = 900ms;
+    ranks[0].breakdown.written = {.items = 1200, .time = 10s};
+
+    const Verdict verdict = judge(run_of(ranks, 1200));
+
+    EXPECT_EQ(verdict.binding, Stage::read);
+    EXPECT_THAT(verdict.stragglers, IsEmpty());
+    EXPECT_THAT(verdict.contended, IsEmpty());
+}
+
 TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}),
                                   rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 10s, 900)}),
@@ -240,6 +254,8 @@ TEST(Verdict, NamesAQuotaThatTookMoreThanATwentiethOfTheRun) {
     EXPECT_EQ(verdict.throttled->rank, 1);
     EXPECT_THAT(verdict.notes, Contains(HasSubstr("rank 1's cgroup on n01 was used up in 60 of 100 periods")));
     EXPECT_THAT(verdict.notes, Not(Contains(HasSubstr("more nodes or cores help"))));
+    run.ranks[0].facts.throttling = {.periods = 100, .throttled = 50, .time = 550ms};
+    EXPECT_EQ(judge(run).throttled->rank, 1) << "the longest";
     run.device = DeviceKind::cuda;
     EXPECT_THAT(judge(run).notes, Contains(HasSubstr("more devices help"))) << "GPUs do not run on CPUs";
 }
@@ -251,6 +267,8 @@ TEST(Verdict, SaysThatStartUpOrTheEndBinds) {
     ranks[0].milestones.finish = 10s;
     ranks[0].breakdown.wall.phases[static_cast<std::size_t>(Phase::index)] = 4s;
     ranks[0].breakdown.wall.phases[static_cast<std::size_t>(Phase::publish)] = 9s;
+
+    ranks.push_back(rank_of(1, 7s, 9s, 10s, {}));
 
     const Verdict startup = judge(run_of(ranks, 300));
     EXPECT_EQ(startup.bound, Bound::startup);
@@ -371,6 +389,24 @@ TEST(Verdict, PredictsWhatHalfOfASharedStagesTimeWouldBring) {
     }
 }
 
+TEST(Verdict, PredictsWhatHalfOfOneOfAThreadsTwoStagesWouldBring) {
+    for (const auto& [first, second, name] :
+         {std::tuple{Stage::read, Stage::parse, "reader 0"}, std::tuple{Stage::write, Stage::commit, "writer"}}) {
+        std::vector<RankReport> ranks{rank_of(
+            0, 1s, 101s, 102s,
+            {thread(first, name, 70s, 1000), thread(second, name, 30s, 1000), device(Stage::compute, 10s, 1000)})};
+        ranks[0].breakdown.written = {.items = 1000, .time = 100s};
+        ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
+
+        const Verdict verdict = judge(run_of(ranks, 1000));
+
+        EXPECT_NEAR(verdict.replayed, 1, 0.01);
+        ASSERT_THAT(verdict.what_if, SizeIs(2));
+        EXPECT_NEAR(verdict.what_if[0].seconds, 67, 1);
+        EXPECT_NEAR(verdict.what_if[1].seconds, 87, 1);
+    }
+}
+
 TEST(Verdict, PromisesNothingOfDevicesThatTheHostHasNoCoresFor) {
     std::vector<RankReport> ranks{busy_rank(Stage::compute, 10s, 1000)};
     ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
@@ -400,6 +436,10 @@ TEST(Verdict, DoesNotInventOneFromNothing) {
     EXPECT_EQ(judge(run_of(idle, 5)).binding, std::nullopt);
     EXPECT_EQ(judge(run_of(no_time, 5)).line, "no verdict: no stage recorded any time");
     EXPECT_EQ(judge(run_of(invalid, 5)).line, "no verdict: the timers are invalid");
+    RunReport some = run_of({busy_rank(Stage::compute, 1s, 5)}, 5);
+    some.lost = {{.rank = 1, .host = "n01", .chunks = 1, .items = 1}};
+    EXPECT_EQ(judge(some).line, "no verdict: the times of the other ranks are lost");
+    EXPECT_EQ(judge(some).bound, Bound::unknown);
 }
 
 TEST(Verdict, DoesNotLetAStageThatTookNoTimeBind) {
