@@ -91,6 +91,10 @@ TEST(GpuShare, IsEvenBeforeItIsNear) {
     const auto first = two_places(true, false);
 
     EXPECT_EQ(share_gpus(std::vector{first, first, first, first}, {}), (std::vector<Gpus>{{0}, {1}, {2}, {3}}));
+    EXPECT_EQ(share_gpus(std::vector{first, first, first, first}, 2),
+              (std::vector<Gpus>{{0, 1}, {0, 1}, {2, 3}, {2, 3}}));
+    EXPECT_EQ(share_gpus(std::vector(6, first), {}), (std::vector<Gpus>{{0}, {1}, {0}, {1}, {2}, {3}}))
+        << "at most two ranks on each";
 }
 
 TEST(GpuShare, KeepsPlacesTogetherThatIndexesMix) {
