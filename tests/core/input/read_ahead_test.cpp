@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -36,6 +37,11 @@ TEST_P(AnyReaders, BringEveryChunkThatIsLeftOnce) {
     const auto [staged, readers, step] = GetParam();
     FakeSource source(1003);
     source.step = step;
+    std::atomic<std::uint64_t> reads{0};
+    source.on_read = [&reads](std::uint64_t) {
+        ++reads;
+        file_reads_of_thread().bytes += 100;
+    };
     const ChunkGrid grid = ChunkGrid(source.count(), 10).from(step);
     Doorbell bell;
     ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = staged, .readers = readers}, bell);
@@ -52,14 +58,18 @@ TEST_P(AnyReaders, BringEveryChunkThatIsLeftOnce) {
     }
 
     std::uint64_t traced = 0;
+    std::uint64_t bytes = 0;
     for (const ThreadRecord& record : input.take_records()) {
         EXPECT_LE(record.trace.spans().size(), 2 * grid.chunks_left());
         for (const ThreadSpan& span : record.trace.spans()) {
-            traced += span.stage == Stage::parse || span.busy.begin == span.busy.end ? span.items : 0;
+            const bool counts = span.stage == Stage::parse || span.busy.begin == span.busy.end;
+            traced += counts ? span.items : 0;
+            bytes += counts ? span.bytes : 0;
             EXPECT_LE(span.busy.begin, span.busy.end);
         }
     }
     EXPECT_EQ(traced, 1003U - grid.items_done());
+    EXPECT_EQ(bytes, 100 * reads);
 }
 
 INSTANTIATE_TEST_SUITE_P(Counts, AnyReaders,
@@ -262,16 +272,22 @@ TEST(ReadAhead, TellsTheLowestChunkThatFailsThoughALaterOneFailedFirst) {
 
 TEST(ReadAhead, FailsThoughItsOtherReadersWaitForRoom) {
     FakeSource source(1000);
+    Activities activities;
+    const auto waits = [](const Activities::View& reader) { return reader.state.doing == Activity::Doing::wait; };
     std::atomic<std::uint64_t> begun{0};
-    source.on_read = [&begun](std::uint64_t first) {
+    source.on_read = [&](std::uint64_t first) {
         ++begun;
         if (first == 10) {
+            while (std::ranges::count_if(activities.look(), waits) != 3) {
+                std::this_thread::yield();
+            }
             throw std::runtime_error("the file has holes");
         }
     };
     const ChunkGrid grid(source.count(), 10);
     Doorbell bell;
-    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 2, .readers = 4}, bell);
+    ReadAhead input(source, grid,
+                    {.input_bytes = fake_input_bytes, .staged = 2, .readers = 4, .activities = &activities}, bell);
 
     EXPECT_THROW(static_cast<void>(take(input, bell, 1)), StageError);
     EXPECT_EQ(begun, 2U);

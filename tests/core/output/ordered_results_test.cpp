@@ -171,11 +171,12 @@ TEST(OrderedResults, CountWhatEachCommitHasMadeDurable) {
     }
     wait_until_written(results, bell, 5);
 
-    const ThreadTrace trace = results.take_record().trace;
+    const ThreadRecord record = results.take_record();
 
+    EXPECT_EQ(record.usage.name, "writer");
     std::vector<std::uint64_t> items;
     std::vector<std::uint64_t> bytes;
-    for (const ThreadSpan& span : trace.spans()) {
+    for (const ThreadSpan& span : record.trace.spans()) {
         if (span.stage == Stage::commit) {
             items.push_back(span.items);
             bytes.push_back(span.bytes);
