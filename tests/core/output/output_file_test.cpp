@@ -159,6 +159,14 @@ TEST_F(OutputFileTest, NeedsAFolderThatItMayWriteTo) {
     ASSERT_EQ(::chmod(folder().c_str(), 0755), 0);
 }
 
+TEST_F(OutputFileTest, SaysThatItCannotGetItsName) {
+    OutputFile file(target());
+    file.write("abc");
+    std::filesystem::create_directory(target());
+
+    EXPECT_THAT(summary_of(error_of([&] { file.publish(); })), HasSubstr("rename the finished file"));
+}
+
 TEST_F(OutputFileTest, NeverReplacesWhatIsNoFile) {
     std::filesystem::create_directory(folder() / "folder");
     std::filesystem::create_symlink(write("other", "abc"), folder() / "link");
