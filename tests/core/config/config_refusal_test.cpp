@@ -40,6 +40,8 @@ const std::vector<BadJob>& bad_jobs() {
         {"DeepHeader", with("[" + repeated("a . ", 300) + "a]\n"), "E-CFG-007", "job.toml:5:", "16 parts"},
         {"DeepQuotedKey", with(repeated("'a'.", 40) + "a = 1\n"), "E-CFG-007", "job.toml:5:", "16 parts"},
         {"DeepList", with("x = " + repeated("[", 33)), "E-CFG-007", "job.toml:5:37", "more than 32 brackets"},
+        {"DeepListBehindAString", with("x = [\"\\\\\", " + repeated("[", 33)), "E-CFG-007",
+         "job.toml:5:", "more than 32 brackets"},
         {"DeepTable", with("x = " + repeated("{a=", 40)), "E-CFG-007", "job.toml:5:", "32 brackets"},
         {"TwiceAKey", with("[pipeline]\ndepth = 1\ndepth = 2\n"), "E-CFG-008",
          "job.toml:7:", "'depth' is set twice (lines 6, 7)"},

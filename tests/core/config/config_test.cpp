@@ -115,6 +115,13 @@ TEST(Config, NamesTheReportAfterTheOutput) {
     EXPECT_EQ(report("a/../"), "/jobs/here.report.json");
 }
 
+TEST(Config, TakesAnyCharactersInAString) {
+    const std::string name = "a\"b" + std::string(100, '[') + "#.csv";
+    const std::string quoted_name = "a\\\"b" + std::string(100, '[') + "#.csv";
+
+    EXPECT_EQ(parse(std::string(smallest_job) + "output.report = \"" + quoted_name + "\"\n").output.report, name);
+}
+
 TEST(Config, ChoosesTheFormatByExtensionUnlessItIsGiven) {
     const auto format = [](const char* path) { return parse(smallest_job, {{"input.path", path}}).input.format; };
 
