@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -76,6 +78,30 @@ TEST_F(Checkpoint, ComesBackAsItWasWritten) {
     EXPECT_TRUE(equals_weights(read()));
     test::write_checkpoint(folder_.path(), weights_, "transformer.");
     EXPECT_TRUE(equals_weights(read()));
+}
+
+TEST_F(Checkpoint, OfRandomWeightsHasNormalOnesOfTheScaleOfTheirTensor) {
+    std::span<const float> left = test::gpt2_values(weights_);
+    for (const TensorSpec& spec : tensors_of(config_)) {
+        const auto values = left.first(static_cast<std::size_t>(spec.elements()));
+        left = left.subspan(values.size());
+        const bool is_gain = spec.name.ends_with("ln_1.weight") || spec.name.ends_with("ln_2.weight") ||
+                             spec.name.ends_with("ln_f.weight");
+        const bool is_matrix = spec.shape.size() == 2 && spec.name.starts_with("h.");
+        const double mean = is_gain ? 1 : 0;
+        const double deviation = is_matrix ? 2 / std::sqrt(static_cast<double>(spec.shape[0])) : 0.1;
+        double sum = 0;
+        double squares = 0;
+        for (const float value : values) {
+            sum += static_cast<double>(value) - mean;
+            squares += std::pow(static_cast<double>(value) - mean, 2);
+        }
+        const auto count = static_cast<double>(values.size());
+        // Five standard errors, of a deviation for values as normal as a sum of twelve uniforms is.
+        EXPECT_NEAR(sum / count, 0, 5 * deviation / std::sqrt(count)) << spec.name;
+        EXPECT_NEAR(std::sqrt(squares / count), deviation, 5 * deviation / std::sqrt(2 * count)) << spec.name;
+    }
+    EXPECT_TRUE(left.empty());
 }
 
 TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
