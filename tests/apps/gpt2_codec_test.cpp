@@ -1,5 +1,6 @@
 #include "apps/gpt2/gpt2_codec.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,6 +93,35 @@ std::string file_of(OutputFormat format, const Gpt2Codec& codec, std::span<const
     return encoder.header(items) + std::string(reinterpret_cast<const char*>(rows.bytes.data()), rows.bytes.size());
 }
 
+PromptStart start_of(const std::vector<std::byte>& item) {
+    PromptStart start;
+    std::memcpy(&start, item.data(), sizeof start);
+    return start;
+}
+
+std::vector<TokenId> tokens_in(const std::vector<std::byte>& item) {
+    std::vector<TokenId> tokens(start_of(item).tokens);
+    std::memcpy(tokens.data(), item.data() + sizeof(PromptStart), tokens.size() * sizeof(TokenId));
+    return tokens;
+}
+
+TEST(Gpt2Codec, TakesIdsOfTheVocabularyAlone) {
+    const Gpt2Codec codec = codec_of(options_of(false, false));
+    std::vector<std::byte> item(codec.shape().input_bytes);
+    const auto packed = [&](const std::vector<std::int64_t>& row) {
+        const std::string problem = codec.pack_integers(7, row, item);
+        return problem.empty() ? fmt::format("{}", fmt::join(tokens_in(item), " ")) : problem;
+    };
+
+    EXPECT_EQ(codec.check_text("0 999"), "");
+    EXPECT_EQ(codec.check_text("0 1000"), "'1000' is no token id, expected 0 to 999");
+    EXPECT_EQ(packed({0, 999, 5}), "0 999 5");
+    EXPECT_EQ(packed({0, 999, -1}), "0 999");
+    EXPECT_EQ(packed({5, -1, -100}), "5");
+    EXPECT_EQ(packed({5, 1000, -1}), "column 1 is 1000, expected a token id, 0 to 999");
+    EXPECT_EQ(packed({5, -1, 6}), "column 2 is 6, behind a negative number, which ends the prompt");
+}
+
 TEST(Gpt2Codec, BeginsTextsAsTheirTokenizerSays) {
     TemporaryFolder folder;
     test::write_file(folder.path() / "tokenizer.json", test::llama_tokenizer_json().dump());
@@ -105,11 +135,7 @@ TEST(Gpt2Codec, BeginsTextsAsTheirTokenizerSays) {
     const auto prompt_of = [&](std::string_view text) {
         std::vector<std::byte> record(codec().shape().input_bytes, std::byte{0x41});
         codec().encode(7, text, record);
-        PromptStart start;
-        std::memcpy(&start, record.data(), sizeof start);
-        std::vector<TokenId> tokens(start.tokens);
-        std::memcpy(tokens.data(), record.data() + sizeof start, tokens.size() * sizeof(TokenId));
-        return std::pair(tokens, start.is_cut);
+        return std::pair(tokens_in(record), start_of(record).is_cut);
     };
     constexpr TokenId begin = 258;
     constexpr TokenId the = 257;
