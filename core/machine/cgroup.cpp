@@ -72,9 +72,9 @@ std::uint32_t cpus_of_quota(std::string_view text) {
     return static_cast<std::uint32_t>(std::min<std::int64_t>((quota - 1) / period + 1, 1 << 20));
 }
 
-CpuQuota read_cpu_quota() {
+CpuQuota smallest_quota(const std::vector<std::filesystem::path>& folders) {
     CpuQuota least;
-    for (const std::filesystem::path& folder : own_cgroup_folders("cpu")) {
+    for (const std::filesystem::path& folder : folders) {
         const std::string version1 =
             first_line(folder / "cpu.cfs_quota_us") + " " + first_line(folder / "cpu.cfs_period_us");
         for (const std::string& text : {first_line(folder / "cpu.max"), version1}) {
@@ -85,6 +85,10 @@ CpuQuota read_cpu_quota() {
         }
     }
     return least;
+}
+
+CpuQuota read_cpu_quota() {
+    return smallest_quota(own_cgroup_folders("cpu"));
 }
 
 std::optional<CpuThrottling> throttling_in(std::string_view cpu_stat) {
@@ -141,6 +145,16 @@ std::uint64_t memory_of_cgroup(std::string_view text) {
     return number_in(text);
 }
 
+std::uint64_t smallest_memory_limit(const std::vector<std::filesystem::path>& folders) {
+    std::uint64_t least = no_memory_limit;
+    for (const std::filesystem::path& folder : folders) {
+        for (const char* const name : {"memory.max", "memory.limit_in_bytes"}) {
+            least = std::min(least, memory_of_cgroup(first_line(folder / name)));
+        }
+    }
+    return least;
+}
+
 std::uint64_t memory_of_meminfo(std::string_view text) {
     constexpr std::string_view key = "MemAvailable:";
     const std::size_t at = text.find(key);
@@ -153,13 +167,8 @@ std::uint64_t memory_of_meminfo(std::string_view text) {
 }
 
 std::uint64_t read_memory_limit() {
-    std::uint64_t least = memory_of_meminfo(contents_of("/proc/meminfo"));
-    for (const std::filesystem::path& folder : own_cgroup_folders("memory")) {
-        for (const char* const name : {"memory.max", "memory.limit_in_bytes"}) {
-            least = std::min(least, memory_of_cgroup(first_line(folder / name)));
-        }
-    }
-    return least;
+    return std::min(memory_of_meminfo(contents_of("/proc/meminfo")),
+                    smallest_memory_limit(own_cgroup_folders("memory")));
 }
 
 void check_weights_fit(std::uint64_t bytes, std::string_view where, std::uint64_t available) {

@@ -27,7 +27,10 @@ struct CpuQuota {
     std::uint64_t group = 0;  ///< Equal in all processes of the node that share this quota.
 };
 
-/// The smallest CPU quota among this process's cgroup and its ancestors.
+/// The smallest CPU quota of the cgroups with these folders.
+[[nodiscard]] CpuQuota smallest_quota(const std::vector<std::filesystem::path>& folders);
+
+/// The same of this process's cgroup and its ancestors.
 [[nodiscard]] CpuQuota read_cpu_quota();
 [[nodiscard]] inline std::uint32_t read_quota_cpus() {
     return read_cpu_quota().cpus;
@@ -67,6 +70,9 @@ inline constexpr std::uint64_t no_memory_limit = UINT64_MAX;
 /// Memory limit in bytes, from the content of cgroup v2's memory.max or v1's memory.limit_in_bytes; no_memory_limit for
 /// "max" and for a missing file.
 [[nodiscard]] std::uint64_t memory_of_cgroup(std::string_view text);
+
+/// The smallest memory limit in bytes of the cgroups with these folders; no_memory_limit if none has one.
+[[nodiscard]] std::uint64_t smallest_memory_limit(const std::vector<std::filesystem::path>& folders);
 
 /// MemAvailable in bytes, from the content of /proc/meminfo; no_memory_limit if `text` lacks it.
 [[nodiscard]] std::uint64_t memory_of_meminfo(std::string_view text);

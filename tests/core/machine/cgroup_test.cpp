@@ -72,14 +72,47 @@ TEST(MemoryLimit, IsWhatTheNodeHasToGive) {
     }
 }
 
+void write_file(const std::filesystem::path& path, const std::string& text) {
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+}
+
+TEST(MemoryLimit, IsTheSmallestOfAllGroups) {
+    const TemporaryFolder folder;
+    write_file(folder.path() / "memory.max", "max\n");
+    write_file(folder.path() / "job" / "memory.max", "3000\n");
+    write_file(folder.path() / "job" / "step" / "memory.max", "4000\n");
+    write_file(folder.path() / "old" / "memory.limit_in_bytes", "2000\n");
+    const Folders version2{folder.path() / "job" / "step", folder.path() / "job", folder.path()};
+
+    EXPECT_EQ(smallest_memory_limit(version2), 3000U);
+    EXPECT_EQ(smallest_memory_limit({folder.path() / "old"}), 2000U);
+    EXPECT_EQ(smallest_memory_limit({folder.path(), folder.path() / "none"}), no_memory_limit);
+}
+
+TEST(SmallestQuota, IsThatOfAllGroupsAndNamesItsGroup) {
+    const TemporaryFolder folder;
+    write_file(folder.path() / "cpu.max", "max 100000\n");
+    write_file(folder.path() / "job" / "cpu.max", "300000 100000\n");
+    write_file(folder.path() / "job" / "step" / "cpu.max", "400000 100000\n");
+    write_file(folder.path() / "old" / "cpu.cfs_quota_us", "200000\n");
+    write_file(folder.path() / "old" / "cpu.cfs_period_us", "100000\n");
+
+    const auto least = smallest_quota({folder.path() / "job" / "step", folder.path() / "job", folder.path()});
+    EXPECT_EQ(least.cpus, 3U);
+    EXPECT_EQ(least.group, smallest_quota({folder.path() / "job"}).group);
+    EXPECT_NE(least.group, smallest_quota({folder.path() / "job" / "step"}).group);
+    EXPECT_EQ(smallest_quota({folder.path() / "old"}).cpus, 2U);
+    EXPECT_EQ(smallest_quota({folder.path(), folder.path() / "none"}).cpus, 0U);
+}
+
 TEST(MemoryLimit, IsKnownOfThisMachine) {
     EXPECT_GT(read_memory_limit(), 1U << 20U);
     EXPECT_LT(read_memory_limit(), no_memory_limit);
 }
 
 void write_stat(const std::filesystem::path& folder, const std::string& text) {
-    std::filesystem::create_directories(folder);
-    std::ofstream(folder / "cpu.stat") << text;
+    write_file(folder / "cpu.stat", text);
 }
 
 TEST(Weights, ThatFillMoreThanTheMemoryThereIsAreRefused) {
@@ -102,7 +135,8 @@ TEST(CpuThrottling, IsReadOfBothVersions) {
     EXPECT_EQ(throttling_in("usage_usec 77\nuser_usec 70\nnr_periods 40\nnr_throttled 9\nthrottled_usec 1500\n"),
               taken);
     EXPECT_EQ(throttling_in("nr_periods 40\nnr_throttled 9\nthrottled_time 1500000\nnr_bursts 0\n"), taken);
-    for (const char* const none : {"", "usage_usec 77\n", "nr_periods x\n", "nr_periods 4\n", "nr_throttled 1"}) {
+    for (const char* const none :
+         {"", "usage_usec 77\n", "nr_periods x\n", "nr_periods 4\n", "nr_throttled 1", "throttled_usec 1500\n"}) {
         EXPECT_EQ(throttling_in(none), std::nullopt) << none;
     }
 }
