@@ -307,6 +307,14 @@ TEST(LateCompletion, FailsAsTheModelDoesOnThreads) {
     }
 }
 
+TEST(LateCompletion, TracesHowLongTheThreadThatComputesHadNoCpu) {
+    HostWorld world({});
+
+    world.pipeline->run();
+
+    EXPECT_EQ(world.trace.run_delay().has_value(), read_run_delay().has_value()) << "where the kernel counts it";
+}
+
 TEST(LateCompletion, RefusesADepthThatHoldsNoMoreThanTheModelHoldsBack) {
     EXPECT_THROW(HostWorld({.lag = 2, .depth = 2}), ContractViolation);
 }
