@@ -84,6 +84,7 @@ TEST_F(JobAttempts, ThatReportedBeforeTheirEndAreCompletedByTheirFolders) {
 
     ASSERT_EQ(attempts.size(), 1U);
     EXPECT_EQ(attempts[0].exit_code, 75);
+    EXPECT_EQ(attempts[0].ended_by, "E-RUN-075: stopped");
     EXPECT_EQ(attempts[0].items_done, 5U);
     EXPECT_EQ(attempts[0].devices, 4U);
 }
