@@ -228,6 +228,15 @@ TEST(Verdict, NamesNoStragglerAndNoContentionOfDevicesThatDoLittle) {
     EXPECT_THAT(verdict.contended, IsEmpty());
 }
 
+TEST(Verdict, TakesAStageAtFourFifthsOfItsCapacityForWhatBinds) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)})};
+    ranks[0].breakdown.written = {.items = 800, .time = 10s};
+    EXPECT_EQ(judge(run_of(ranks, 1000)).bound, Bound::stage);
+
+    ranks[0].breakdown.written = {.items = 799, .time = 10s};
+    EXPECT_EQ(judge(run_of(ranks, 1000)).bound, Bound::nothing);
+}
+
 TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}),
                                   rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 10s, 900)}),
@@ -237,6 +246,9 @@ TEST(Verdict, NamesNoStragglerAmongEvenDevices) {
 
     run.chunk_items = 5;
     EXPECT_THAT(judge(run).stragglers, SizeIs(1));
+
+    ranks[2] = rank_of(2, 0s, 10s, 10s, {device(Stage::compute, 9s, 30)});
+    EXPECT_THAT(judge(run_of(ranks, 1930)).stragglers, SizeIs(1)) << "three are enough";
 }
 
 TEST(Verdict, NamesAQuotaThatTookMoreThanATwentiethOfTheRun) {
