@@ -97,7 +97,7 @@ std::optional<SteadyStretch> find_written_stretch(const RankTrace& trace) {
     std::vector<ThreadSpan> written;
     for (const ThreadTrace& thread : trace.threads) {
         std::ranges::copy_if(thread.spans(), std::back_inserter(written),
-                             [](const ThreadSpan& span) { return span.stage == Stage::write && span.items != 0; });
+                             [](const ThreadSpan& span) { return span.stage == Stage::write; });
     }
     if (written.empty()) {
         return std::nullopt;
