@@ -202,6 +202,25 @@ TEST(Input, ThatIsReplacedWhileItIsReadEndsTheRunBeforeItsOutputAppears) {
     EXPECT_EQ(job.run_alone({}).exit_code, 0);
 }
 
+TEST(Input, OfWeightsThatAreReplacedMeanwhileEndsTheRunLikewise) {
+    const JobFolder job(texts(120));
+    const std::filesystem::path weights = job.path() / "weights.bin";
+    write_file(weights, std::string(4000, 'w'));
+    const auto process = computing(job, with(small_chunks, set({"model.weights=weights.bin"})));
+    process->send(SIGSTOP);
+
+    write_file(job.path() / "others.bin", std::string(4000, 'x'));
+    std::filesystem::rename(job.path() / "others.bin", weights);
+    process->send(SIGCONT);
+    job.release();
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 65);
+    EXPECT_THAT(result.err, HasSubstr("E-MOD-054"));
+    std::filesystem::remove(weights);
+    job.expect_unfinished();
+}
+
 TEST(CompleteOutput, OfAnotherJobIsRefused) {
     const JobFolder job(20);
     EXPECT_EQ(job.run_alone({}).exit_code, 0);
