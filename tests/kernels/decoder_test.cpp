@@ -397,19 +397,20 @@ TEST(DecoderTexts, OfPrefixModelsFollowTheLongestPromptThatThereMayBe) {
 
 TEST(DecoderLayer, UsesNoMoreMemoryThanThereIs) {
     const RandomDecoder model(small, 2);
+    HostDevice device;
     PackedWeights packed;
     const auto layer = decoder_kernels_of(DeviceKind::host)
                            .decoder(model.shape(), model.weights(), {.max_prompt = 20, .max_new = 20}, packed);
 
     for (const std::uint32_t items : {1U, 7U, 500U}) {
         const std::uint64_t least = layer->least_bytes(items);
-        EXPECT_EQ(layer->bytes(items, least), least);
+        EXPECT_EQ(layer->bytes(device, items, least), least);
         for (const std::uint64_t more : {1U, 10'000U, 100'000U, 1'000'000U}) {
-            EXPECT_GE(layer->bytes(items, least + more), least);
-            EXPECT_LE(layer->bytes(items, least + more), least + more);
+            EXPECT_GE(layer->bytes(device, items, least + more), least);
+            EXPECT_LE(layer->bytes(device, items, least + more), least + more);
         }
     }
-    EXPECT_GT(layer->bytes(500, layer->least_bytes(500) + 1'000'000), layer->least_bytes(500));
+    EXPECT_GT(layer->bytes(device, 500, layer->least_bytes(500) + 1'000'000), layer->least_bytes(500));
 }
 
 TEST(DecoderTexts, NoneAreNone) {
