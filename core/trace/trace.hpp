@@ -263,8 +263,8 @@ struct RankTrace {
     std::vector<PhaseSpan> phases;
     std::vector<ThreadUsage> usage{};  ///< Of threads that have ended.
     std::vector<std::string> gpus{};   ///< Models of the devices if these are GPUs.
-    std::vector<Interval>
-        suspended{};  ///< When the process did not run (SIGSTOP, scontrol suspend); in order, disjoint.
+    /// When the process did not run (SIGSTOP, scontrol suspend); in order, disjoint.
+    std::vector<Interval> suspended{};
 };
 
 /// Puts `time(t)` in place of each time t of a rank's trace; what did not happen stays so. `time` never decreases.
