@@ -57,8 +57,8 @@ private:
                                              std::uint32_t needed, std::uint32_t ranks) const {
         if (is_oversold(rank)) {
             return fmt::format(
-                "the node has {}, but Slurm assumes {}: correct CPUs= in slurm.conf (tools/slurm-box "
-                "does so on purpose)",
+                "the node has {}, but Slurm assumes {}: correct CPUs= in slurm.conf (tools/slurm-box does so on "
+                "purpose)",
                 rank.machine_cpus, rank.job_cpus);
         }
         if (rank.machine_cpus != 0 && asked > rank.machine_cpus) {

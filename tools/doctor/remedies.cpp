@@ -56,8 +56,7 @@ std::string Remedies::whole_node() const {
 
 std::string Remedies::confinement() {
     return "#SBATCH --exclusive; or layout.bind = \"inherit\" and run.devices; or, for all jobs, "
-           "TaskPlugin=task/cgroup "
-           "or task/affinity in slurm.conf";
+           "TaskPlugin=task/cgroup or task/affinity in slurm.conf";
 }
 
 std::string Remedies::gpus_per_node(std::uint32_t gpus) const {
