@@ -56,38 +56,9 @@ TEST(Cgroup, NamesTheRootsWhateverTheMembershipSays) {
     }
 }
 
-TEST(MemoryLimit, IsWhatTheCgroupSays) {
-    EXPECT_EQ(memory_of_cgroup("4294967296"), 4'294'967'296U);
-    EXPECT_EQ(memory_of_cgroup("0"), 0U);
-    for (const char* const none : {"max", "", "-1", "99999999999999999999999"}) {
-        EXPECT_EQ(memory_of_cgroup(none), no_memory_limit) << none;
-    }
-}
-
-TEST(MemoryLimit, IsWhatTheNodeHasToGive) {
-    EXPECT_EQ(memory_of_meminfo("MemTotal:  8 kB\nMemFree:  1 kB\nMemAvailable:      3 kB\nBuffers: 1 kB\n"), 3072U);
-    for (const char* const none :
-         {"", "MemTotal: 8 kB\n", "MemAvailable:", "MemAvailable: x", "MemAvailable: 18446744073709551615 kB"}) {
-        EXPECT_EQ(memory_of_meminfo(none), no_memory_limit) << none;
-    }
-}
-
 void write_file(const std::filesystem::path& path, const std::string& text) {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
-}
-
-TEST(MemoryLimit, IsTheSmallestOfAllGroups) {
-    const TemporaryFolder folder;
-    write_file(folder.path() / "memory.max", "max\n");
-    write_file(folder.path() / "job" / "memory.max", "3000\n");
-    write_file(folder.path() / "job" / "step" / "memory.max", "4000\n");
-    write_file(folder.path() / "old" / "memory.limit_in_bytes", "2000\n");
-    const Folders version2{folder.path() / "job" / "step", folder.path() / "job", folder.path()};
-
-    EXPECT_EQ(smallest_memory_limit(version2), 3000U);
-    EXPECT_EQ(smallest_memory_limit({folder.path() / "old"}), 2000U);
-    EXPECT_EQ(smallest_memory_limit({folder.path(), folder.path() / "none"}), no_memory_limit);
 }
 
 TEST(SmallestQuota, IsThatOfAllGroupsAndNamesItsGroup) {
@@ -106,13 +77,38 @@ TEST(SmallestQuota, IsThatOfAllGroupsAndNamesItsGroup) {
     EXPECT_EQ(smallest_quota({folder.path(), folder.path() / "none"}).cpus, 0U);
 }
 
+TEST(MemoryLimit, IsWhatTheCgroupSays) {
+    EXPECT_EQ(memory_of_cgroup("4294967296"), 4'294'967'296U);
+    EXPECT_EQ(memory_of_cgroup("0"), 0U);
+    for (const char* const none : {"max", "", "-1", "99999999999999999999999"}) {
+        EXPECT_EQ(memory_of_cgroup(none), no_memory_limit) << none;
+    }
+}
+
+TEST(MemoryLimit, IsWhatTheNodeHasToGive) {
+    EXPECT_EQ(memory_of_meminfo("MemTotal:  8 kB\nMemFree:  1 kB\nMemAvailable:      3 kB\nBuffers: 1 kB\n"), 3072U);
+    for (const char* const none :
+         {"", "MemTotal: 8 kB\n", "MemAvailable:", "MemAvailable: x", "MemAvailable: 18446744073709551615 kB"}) {
+        EXPECT_EQ(memory_of_meminfo(none), no_memory_limit) << none;
+    }
+}
+
+TEST(MemoryLimit, IsTheSmallestOfAllGroups) {
+    const TemporaryFolder folder;
+    write_file(folder.path() / "memory.max", "max\n");
+    write_file(folder.path() / "job" / "memory.max", "3000\n");
+    write_file(folder.path() / "job" / "step" / "memory.max", "4000\n");
+    write_file(folder.path() / "old" / "memory.limit_in_bytes", "2000\n");
+    const Folders version2{folder.path() / "job" / "step", folder.path() / "job", folder.path()};
+
+    EXPECT_EQ(smallest_memory_limit(version2), 3000U);
+    EXPECT_EQ(smallest_memory_limit({folder.path() / "old"}), 2000U);
+    EXPECT_EQ(smallest_memory_limit({folder.path(), folder.path() / "none"}), no_memory_limit);
+}
+
 TEST(MemoryLimit, IsKnownOfThisMachine) {
     EXPECT_GT(read_memory_limit(), 1U << 20U);
     EXPECT_LT(read_memory_limit(), no_memory_limit);
-}
-
-void write_stat(const std::filesystem::path& folder, const std::string& text) {
-    write_file(folder / "cpu.stat", text);
 }
 
 TEST(Weights, ThatFillMoreThanTheMemoryThereIsAreRefused) {
@@ -127,6 +123,10 @@ TEST(Weights, ThatFillMoreThanTheMemoryThereIsAreRefused) {
         EXPECT_EQ(error.text().id, "E-MEM-068");
         EXPECT_EQ(error.text().what, "the weights take 2.0 GiB, and this process may use 0.5 GiB");
     }
+}
+
+void write_stat(const std::filesystem::path& folder, const std::string& text) {
+    write_file(folder / "cpu.stat", text);
 }
 
 TEST(CpuThrottling, IsReadOfBothVersions) {
