@@ -183,14 +183,17 @@ TEST_F(Gpt2, LetsPromptsSeeThemselvesWholeAsAPrefixModel) {
     EXPECT_EQ(output_of(2, {"model.attention=prefix", "pipeline.chunk_items=1"}), output);
 }
 
+std::string npy(const std::string& type, const std::string& shape, const std::string& data) {
+    const std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
+    return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header + data;
+}
+
 /// The same prompts as a text, and as rows that end with negative numbers.
 TEST_F(Gpt2, TakesIdsFromArraysOnAnyRanks) {
     const std::vector<std::int32_t> rows{5, 6, 7, -1, 259, -1, -1, -1, 1, 2, 3, 4};
     const std::string data(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof rows[0]);
-    const std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }\n";
     write_file(path() / "ids.txt", "5 6 7\n259\n1 2 3 4\n");
-    write_file(path() / "ids.npy",
-               std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header + data);
+    write_file(path() / "ids.npy", npy("<i4", "(3, 4)", data));
     write_file(path() / "ids.bin", data);
     const std::string options = "prompts = \"ids\"\nresults = \"ids\"\n";
     write_job(options, "path = \"ids.txt\"");
@@ -227,9 +230,8 @@ TEST_F(Gpt2, RefusesIdsThatAreNone) {
     EXPECT_THAT(err_of({1, -1, 3}), HasSubstr("item 0 (at byte 0): column 2 is 3, behind a negative number"));
 
     const std::uint64_t large = std::uint64_t{1} << 63U;
-    const std::string header = "{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }\n";
-    write_file(path() / "ids.npy", std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header +
-                                       std::string(reinterpret_cast<const char*>(&large), sizeof large));
+    write_file(path() / "ids.npy",
+               npy("<u8", "(1,)", std::string(reinterpret_cast<const char*>(&large), sizeof large)));
     EXPECT_THAT(run(0, {"input.path=ids.npy"}).err, HasSubstr("column 0 is 9223372036854775807 or more, expected"));
     write_file(path() / "ids.jsonl", "{\"ids\": -0}\n");
     EXPECT_THAT(run(0, {"input.path=ids.jsonl", "input.columns=[\"ids\"]"}).err, HasSubstr("'-0' is no token id"));
