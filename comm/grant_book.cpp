@@ -72,7 +72,6 @@ std::vector<GrantBook::Rank> GrantBook::ranks() const {
     return ranks;
 }
 
-/// Beside tick() it may be off by as much as two ticks may be apart.
 Clock::duration GrantBook::running_time(Instant now) const noexcept {
     const Clock::duration since_tick = now - Instant(Clock::duration(ticked_.load(relaxed)));
     return Clock::duration(ran_.load(relaxed)) + std::min(since_tick, longest_between_ticks);

@@ -58,7 +58,8 @@ public:
     [[nodiscard]] std::vector<std::uint64_t> held_by(int rank) const;
     [[nodiscard]] std::vector<Rank> ranks() const;
 
-    /// Time since construction, without that in which the process was suspended.
+    /// Time since construction; of each time in which the process was suspended, a second counts. Beside tick() it may
+    /// be off by as much as two ticks may be apart.
     [[nodiscard]] Clock::duration running_time(Instant now) const noexcept;
 
     /// Longest time from grant to results, without that in which the process was suspended; 0 before the first.
