@@ -337,7 +337,7 @@ TEST(DecoderTexts, KeepToTheLikeliest) {
             tokens.push_back(each.tokens[0]);
         }
         std::ranges::sort(tokens);
-        tokens.erase(std::ranges::unique(tokens).begin(), tokens.end());
+        tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
         return tokens;
     };
     const auto likeliest = [&](std::size_t count) {
