@@ -13,7 +13,7 @@ namespace {
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
-constexpr nanoseconds longest_step = 1s;  // between looks, and counted for one: beyond, the process was suspended
+constexpr nanoseconds longest_step = 1s;  // between two looks that counts: beyond it, the process was suspended
 constexpr nanoseconds root_is_well = 2s;  // maximum age of its last heartbeat on this node
 constexpr nanoseconds root_goes_first = 3s;
 constexpr std::uint64_t chunks_of_patience = 20;

@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-/// How often the watching thread looks; one that comes more than a second late did not run: the process was suspended.
+/// How often the watching thread looks. Between looks more than a second apart the process was suspended.
 inline constexpr std::chrono::milliseconds look_interval{200};
 
 /// How long a counter has not changed. Time in which the watching thread did not run is not counted: a suspended job
