@@ -82,7 +82,7 @@ TEST(Verdict, NamesTheStageOfLeastCapacity) {
     EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("more devices help")));
 }
 
-TEST(Verdict, LeavesOutWhatTheProcessWasSuspended) {
+TEST(Verdict, LeavesOutTheTimeInWhichTheProcessWasSuspended) {
     std::vector<RankReport> ranks{rank_of(0, 1s, 3600s + 9s, 3600s + 10s, {device(Stage::compute, 8s, 1000)})};
     ranks[0].suspended = {{500ms, 1500ms}, {2s, 3600s + 1s}};
     ranks[0].breakdown.wall.suspended = 3600s;
