@@ -149,13 +149,18 @@ std::string steady_text(const Verdict& verdict) {
                : fmt::format("; steady {} items/s, start-up {}", rate_text(verdict.steady), time_text(verdict.startup));
 }
 
+/// The run's seconds, without those in which rank 0 was suspended.
+double time_awake(const RunReport& report, const Verdict& verdict) {
+    return Seconds(wall_time(report.ranks)).count() - verdict.suspended;
+}
+
 /// One line per stage: its capacity, the share of the time between first and last chunk that its threads or engines
 /// were busy, and its exposed time.
 std::string stages_text(const RunReport& report, const Verdict& verdict) {
     if (verdict.bound == Bound::unknown) {
         return {};
     }
-    const double serving = Seconds(wall_time(report.ranks)).count() - verdict.startup - verdict.end - verdict.suspended;
+    const double serving = time_awake(report, verdict) - verdict.startup - verdict.end;
     TextRows table;
     table.push_back({"stage", "items/s", "busy", "exposed"});
     for (const Stage stage : all_stages) {
@@ -279,7 +284,7 @@ std::string latency_table(const RunReport& report, TableForm form) {
     if (form == TableForm::full) {
         out += roofline_text(report.roofline, verdict, report.devices());
     }
-    out += what_if_text(verdict, Seconds(wall_time(report.ranks)).count() - verdict.suspended);
+    out += what_if_text(verdict, time_awake(report, verdict));
     for (const std::string& note : verdict.notes) {
         out += note + '\n';
     }
