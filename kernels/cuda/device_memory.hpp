@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/device/cuda_error.hpp"
+#include "core/error.hpp"
 
 namespace sluice {
 
@@ -28,13 +29,16 @@ public:
         check_cuda(cudaMemset(data_, 0xff, bytes_), "cudaMemset");
         check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     }
-    /// Fills the memory with copies of `content`.
+    /// Fills the memory with copies of `content`, which is not empty.
     void set(std::span<const std::byte> content) {
-        for (std::size_t at = 0; at < bytes_; at += content.size()) {
-            check_cuda(cudaMemcpy(static_cast<std::byte*>(data_) + at, content.data(),
-                                  std::min(content.size(), bytes_ - at), cudaMemcpyHostToDevice),
-                       "cudaMemcpy");
+        expects(!content.empty() || bytes_ == 0, "device memory: nothing to fill it with");
+        std::vector<std::byte> all;
+        all.reserve(bytes_);
+        while (all.size() < bytes_) {
+            const std::span<const std::byte> part = content.first(std::min(content.size(), bytes_ - all.size()));
+            all.insert(all.end(), part.begin(), part.end());
         }
+        check_cuda(cudaMemcpy(data_, all.data(), bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
         check_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     }
     [[nodiscard]] std::vector<std::byte> content() const {
