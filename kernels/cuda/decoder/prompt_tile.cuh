@@ -7,10 +7,9 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/float_prompt_products.cuh"
+#include "kernels/cuda/decoder/page_write.cuh"
 #include "kernels/cuda/decoder/prompt_group.cuh"
 #include "kernels/cuda/decoder/prompt_products.cuh"
-#include "kernels/cuda/decoder/quantised_cache.cuh"
-#include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
@@ -78,43 +77,12 @@ public:
 
     /// Writes keys and values of the tile's own rows to their page. All warps of the group call.
     __device__ __forceinline__ void write_cache(T* page) const {
-        const std::uint32_t width = attention_.key_heads * head_size;
-        const std::uint32_t from = own_keys();
-#pragma unroll
-        for (std::uint32_t i = 0; i < 2 * key_rows * row_pieces; i += warp_lanes) {
-            const std::uint32_t piece = i + lane_;
-            const std::uint32_t matrix = piece / (key_rows * row_pieces);
-            const std::uint32_t row = piece / row_pieces % key_rows;
-            const std::uint32_t column = piece % row_pieces;
-            if (tile_.query + row < tile_.rows) {
-                ptx::store_global_16(
-                    page + (2 * row + matrix) * width + column * piece_values,
-                    ptx::load_shared_16(from + matrix * matrix_bytes + piece_at<row_bytes>(row, column)));
-            }
-        }
+        write_page<head_size>(page, attention_.key_width(), own_rows(), own_pieces());
     }
 
     template <KvCache kind>
     __device__ __forceinline__ void write_cache(const CodePage<kind>& page) const {
-        constexpr std::uint32_t row_lanes = row_lanes_of<head_size>;
-        const std::uint32_t from = own_keys();
-        const std::uint32_t at = lane_ % row_lanes * lane_codes;
-#pragma unroll
-        for (std::uint32_t i = 0; i < 2 * key_rows; i += warp_lanes / row_lanes) {
-            const std::uint32_t matrix = (i + lane_ / row_lanes) / key_rows;
-            const std::uint32_t row = (i + lane_ / row_lanes) % key_rows;
-            const std::uint32_t rows = from + matrix * matrix_bytes;
-            const std::uint32_t piece = lane_ % row_lanes * 2;
-            float of[lane_codes];
-            values::unpack(ptx::load_shared_16(rows + piece_at<row_bytes>(row, piece)),
-                           reinterpret_cast<float(&)[8]>(of[0]), T{});
-            values::unpack(ptx::load_shared_16(rows + piece_at<row_bytes>(row, piece + 1)),
-                           reinterpret_cast<float(&)[8]>(of[8]), T{});
-            const CodedPiece coded = quantise<kind, head_size>(of);
-            if (tile_.query + row < tile_.rows) {
-                store_piece<kind, head_size>(page, matrix, row, at, coded);
-            }
-        }
+        write_page<head_size, T>(page, own_rows(), own_pieces());
     }
 
     /// `to`: the prompt's first row, in which the head begins at `at`.
@@ -190,6 +158,17 @@ private:
         ptx::wait_for_copies<0>();
         __syncwarp();
         return keys(0, group_.place());
+    }
+
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t own_rows() const {
+        return tile_.rows - tile_.query;
+    }
+
+    /// For write_page().
+    [[nodiscard]] __device__ __forceinline__ auto own_pieces() const {
+        return [from = own_keys()](std::uint32_t matrix, std::uint32_t row, std::uint32_t piece) {
+            return from + matrix * matrix_bytes + piece_at<row_bytes>(row, piece);
+        };
     }
 
     /// Adds the steps from `begin` to `end`, the first of which is at `at`.
