@@ -16,6 +16,7 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/checks.hpp"
+#include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/decoder/plan_memory.hpp"
 #include "kernels/cuda/decoder/sizes.hpp"
@@ -151,7 +152,7 @@ public:
           rule_(decoder::rule_of(sampling)),
           max_items_(max_items),
           weights_(std::move(weights)),
-          plan_(device, sizes),
+          plan_(device, sizes, decoder::long_prompt_on(as_cuda(device), precision, shape.size_of_head(), sampling)),
           memory_(plan_.memory()) {
         const decoder::PassSetup setup{.device = device,
                                        .shape = shape,

@@ -17,7 +17,8 @@ namespace sluice::decoder {
 
 inline constexpr std::uint32_t page_positions = 16;  ///< Positions of a text in a page of the cache.
 inline constexpr std::uint32_t tile_queries = 16;    ///< Queries of a prompt in a tile, which a warp computes.
-inline constexpr std::uint32_t most_checked = 16;    ///< A draft with more doubtful choices is refuted.
+inline constexpr std::uint32_t no_prompt_is_long = UINT32_MAX;  ///< See Memory::long_prompt.
+inline constexpr std::uint32_t most_checked = 16;               ///< A draft with more doubtful choices is refuted.
 
 /// TokenSampling for kernels.
 struct Rule {
@@ -54,7 +55,7 @@ struct Entry {
     std::uint32_t first_row = 0;
     std::uint32_t rows = 0;
     std::uint32_t first_position = 0;
-    std::uint32_t first_tile = 0;  ///< Of a prompt.
+    std::uint32_t first_tile = 0;  ///< Of a prompt; of a long one, its place among the long texts.
 
     [[nodiscard]] __host__ __device__ std::uint32_t last_row() const { return first_row + rows - 1; }
     [[nodiscard]] __host__ __device__ std::uint32_t last_position() const { return first_position + rows - 1; }
@@ -97,10 +98,12 @@ struct Batch {
     std::uint32_t beginning_rows = 0;  ///< Rows of new texts; these come first.
     std::uint32_t rows = 0;
     std::uint32_t tiles = 0;
+    std::uint32_t long_texts = 0;    ///< New texts whose prompts are long.
+    std::uint32_t longest_text = 0;  ///< Tokens of the longest of their prompts.
+    std::uint32_t long_taken = 0;    ///< Tiles of theirs that a kernel at work has taken; 0 between kernels.
     std::uint32_t free_pages = 0;
-    std::uint32_t turn = 0;    ///< Index in Memory::continuing at which the next pass begins.
-    std::uint32_t more = 0;    ///< Whether there is a pass to run.
-    std::uint32_t unused = 0;  ///< Padding.
+    std::uint32_t turn = 0;  ///< Index in Memory::continuing at which the next pass begins.
+    std::uint32_t more = 0;  ///< Whether there is a pass to run.
     TextCounts counts{};
     std::uint64_t checked = 0;  ///< Drafts, in all chunks.
 
@@ -114,6 +117,7 @@ struct Memory {
     Entry* entries = nullptr;             ///< (slots)
     Row* rows = nullptr;                  ///< (rows)
     Tile* tiles = nullptr;                ///< (tiles)
+    Tile* long_texts = nullptr;           ///< (long texts): their first tiles.
     std::uint32_t* continuing = nullptr;  ///< (slots): those whose texts continue; in checks see checks.cu.
     std::uint32_t* free_slots = nullptr;  ///< (slots)
     std::uint32_t* page_table = nullptr;  ///< (slots, text_pages)
@@ -121,6 +125,8 @@ struct Memory {
     std::uint32_t slots = 0;              ///< At least most_checked.
     std::uint32_t most_rows = 0;          ///< Of a pass; at least `slots`, and at least the longest text's tokens.
     std::uint32_t text_pages = 0;         ///< Of the longest text.
+    /// Prompts of at least so many tokens are long: they have no tiles, and are listed apart.
+    std::uint32_t long_prompt = no_prompt_is_long;
 };
 
 /// A chunk's memory; the rest as in Batch.

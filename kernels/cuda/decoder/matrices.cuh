@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 
 /// Instructions of the decoder's kernels only.
@@ -12,6 +14,16 @@ __device__ __forceinline__ void load_matrices_across(std::uint32_t (&to)[4], std
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(row)
                  : "memory");
+}
+
+__device__ __forceinline__ void store_shared_16(std::uint32_t address, const uint4& v) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+
+/// Makes what this thread has written to shared memory visible to wgmma and the copy engine. Of sm_90a only.
+__device__ __forceinline__ void fence_shared_for_async() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 }  // namespace sluice::decoder

@@ -6,6 +6,7 @@
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/common_steps.hpp"
+#include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 
@@ -32,6 +33,9 @@ public:
           at_(common_.activations()),
           attention_(at_.attention(setup.shape, setup.sampling)),
           head_(common_.head(instructions_)) {
+        if (memory_.long_prompt != no_prompt_is_long) {
+            long_prompts_.emplace(memory_, precision_, attention_, setup.sizes.rows);
+        }
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             layers_.push_back(make_layer(layer, setup.sizes.rows));
         }
@@ -127,6 +131,10 @@ private:
         } else {
             watch("attention of prompts");
             enqueue_prompt_attention(memory_, precision_, attention_, at_.cache, number, stream);
+            if (long_prompts_) {
+                watch("attention of long prompts");
+                long_prompts_->enqueue(at_.cache, number, stream);
+            }
             watch("attention to the cache");
             enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::continued, stream);
         }
@@ -169,6 +177,7 @@ private:
     CommonSteps common_;
     const Activations& at_;  // common_'s
     Attention attention_;
+    std::optional<LongPromptAttention> long_prompts_;
     std::vector<Layer> layers_;
     FloatProduct head_;
 };

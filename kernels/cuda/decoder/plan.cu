@@ -14,6 +14,7 @@ struct PlanCounts {
     std::uint32_t continuing;
     std::uint32_t free_slots;
     std::uint32_t free_pages;
+    std::uint32_t longest_text;
     std::uint32_t scans[plan_threads / warp_lanes];
 };
 
@@ -25,6 +26,7 @@ struct Taken {
     std::uint32_t rows = 0;
     std::uint32_t pages = 0;
     std::uint32_t tiles = 0;
+    std::uint32_t long_texts = 0;
 };
 
 /// Lists the slots whose texts continue and the empty ones.
@@ -77,9 +79,18 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
         const std::uint32_t pages_up_to = taken.pages + scan.up_to(pages);
         const bool fits = exists && rows_up_to <= memory.most_rows && pages_up_to <= counts.free_pages &&
                           taken.texts + threadIdx.x < counts.free_slots;
-        const std::uint32_t tiles = fits ? divide_up(start.tokens, tile_queries) : 0;
-        const std::uint32_t tiles_up_to = taken.tiles + scan.up_to(tiles);
+        const bool is_long = start.tokens >= memory.long_prompt;
+        const std::uint32_t tiles = fits && !is_long ? divide_up(start.tokens, tile_queries) : 0;
+        std::uint32_t first_tile = taken.tiles + scan.up_to(tiles) - tiles;
         taken.tiles += scan.all();
+        if (memory.long_prompt <= rule.max_prompt) {
+            const std::uint32_t up_to = taken.long_texts + scan.up_to(fits && is_long ? 1 : 0);
+            first_tile = is_long ? up_to - 1 : first_tile;
+            taken.long_texts += scan.all();
+            if (fits && is_long) {
+                atomicMax(&counts.longest_text, start.tokens);
+            }
+        }
         if (fits) {
             const std::uint32_t number = taken.texts + threadIdx.x;
             const std::uint32_t slot = memory.free_slots[number];
@@ -89,7 +100,7 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
                                       .first_row = rows_up_to - start.tokens,
                                       .rows = start.tokens,
                                       .first_position = 0,
-                                      .first_tile = tiles_up_to - tiles};
+                                      .first_tile = first_tile};
         }
         scan.up_to(fits ? start.tokens : 0);
         taken.rows += scan.all();
@@ -112,6 +123,7 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
         counts.continuing = 0;
         counts.free_slots = 0;
         counts.free_pages = batch.free_pages;
+        counts.longest_text = 0;
     }
     __syncthreads();
     list_slots(memory, counts);
@@ -132,6 +144,8 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
         batch.beginning_rows = taken.rows;
         batch.rows = taken.rows + continued;
         batch.tiles = taken.tiles;
+        batch.long_texts = taken.long_texts;
+        batch.longest_text = counts.longest_text;
         batch.free_pages = counts.free_pages - taken.pages;
         batch.turn = counts.continuing == 0 ? 0 : (batch.turn + continued) % counts.continuing;
         batch.more = batch.entries != 0 ? 1 : 0;
@@ -159,8 +173,14 @@ __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule ru
         for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
             memory.rows[entry.first_row + i] = {entry.slot, i, tokens[i]};
         }
-        for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
-            memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries};
+        if (entry.rows >= memory.long_prompt) {
+            if (lane == 0) {
+                memory.long_texts[entry.first_tile] = {entry.slot, entry.first_row, entry.rows, 0};
+            }
+        } else {
+            for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
+                memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries};
+            }
         }
         auto* const result =
             reinterpret_cast<std::uint32_t*>(batch.out + std::size_t{text.item} * rule.io.output_bytes);

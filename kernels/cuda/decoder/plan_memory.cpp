@@ -8,14 +8,16 @@
 
 namespace sluice::decoder {
 
-PlanMemory::PlanMemory(Device& device, const Sizes& sizes)
+PlanMemory::PlanMemory(Device& device, const Sizes& sizes, std::uint32_t long_prompt)
     : batch_(device.allocate(MemorySpace::device, sizeof(Batch))),
       texts_(device.allocate(MemorySpace::device, sizes.slots * sizeof(Text))),
       entries_(device.allocate(MemorySpace::device, sizes.slots * sizeof(Entry))),
       rows_(device.allocate(MemorySpace::device, sizes.rows * sizeof(Row))),
       tiles_(device.allocate(MemorySpace::device, (sizes.rows / tile_queries + sizes.slots) * sizeof(Tile))),
+      long_texts_(device.allocate(MemorySpace::device, sizes.slots * sizeof(Tile))),
       words_(device.allocate(MemorySpace::device, words_of(sizes) * sizeof(std::uint32_t))),
-      sizes_(sizes) {
+      sizes_(sizes),
+      long_prompt_(long_prompt) {
     std::vector<std::uint32_t> pages(sizes.pages);
     std::iota(pages.begin(), pages.end(), 0U);
     copy_now(words_.bytes().last(sizes.pages * sizeof(std::uint32_t)), std::as_bytes(std::span(pages)));
@@ -31,13 +33,15 @@ Memory PlanMemory::memory() const {
             .entries = entries_.as<Entry>().data(),
             .rows = rows_.as<Row>().data(),
             .tiles = tiles_.as<Tile>().data(),
+            .long_texts = long_texts_.as<Tile>().data(),
             .continuing = words,
             .free_slots = words + sizes_.slots,
             .page_table = words + 2 * std::size_t{sizes_.slots},
             .free_pages = words + words_of(sizes_) - sizes_.pages,
             .slots = sizes_.slots,
             .most_rows = sizes_.rows,
-            .text_pages = sizes_.text_pages};
+            .text_pages = sizes_.text_pages,
+            .long_prompt = long_prompt_};
 }
 
 }  // namespace sluice::decoder

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/device.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
@@ -11,7 +12,8 @@ namespace sluice::decoder {
 /// Owns what Memory points to. Initially there is no text, and all pages are free.
 class PlanMemory {
 public:
-    PlanMemory(Device& device, const Sizes& sizes);
+    /// `long_prompt`: as in Memory.
+    explicit PlanMemory(Device& device, const Sizes& sizes, std::uint32_t long_prompt = no_prompt_is_long);
 
     [[nodiscard]] Memory memory() const;
 
@@ -25,8 +27,10 @@ private:
     Buffer entries_;
     Buffer rows_;
     Buffer tiles_;
+    Buffer long_texts_;
     Buffer words_;
     Sizes sizes_;
+    std::uint32_t long_prompt_;
 };
 
 }  // namespace sluice::decoder

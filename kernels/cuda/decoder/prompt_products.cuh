@@ -60,6 +60,24 @@ __device__ __forceinline__ void scale_rows(float (&sums)[n][4], const float (&by
     }
 }
 
+/// Stores the sums of the lane's i-th row, times `factor`, to `row`; sums of 8 columns each, where mma.sync has them.
+/// All lanes call; nothing is stored unless the row `exists`.
+template <class Value, std::uint32_t n>
+__device__ __forceinline__ void store_mixed(const float (&sums)[n][4], bool exists, std::uint32_t i, float factor,
+                                            Value* row) {
+    const bool odd = threadIdx.x % 2 != 0;
+    auto* const to = reinterpret_cast<uint2*>(row) + threadIdx.x % 2 * 2 + threadIdx.x / 2 % 2;
+#pragma unroll
+    for (std::uint32_t j = 0; j < n; j += 2) {  // two lanes exchange words: sectors are written whole
+        const std::uint32_t low = values::pack<Value>(sums[j][2 * i] * factor, sums[j][2 * i + 1] * factor);
+        const std::uint32_t high = values::pack<Value>(sums[j + 1][2 * i] * factor, sums[j + 1][2 * i + 1] * factor);
+        const std::uint32_t others = __shfl_xor_sync(every_lane, odd ? low : high, 1);
+        if (exists) {
+            to[2 * j] = odd ? uint2{others, high} : uint2{low, others};
+        }
+    }
+}
+
 /// In bf16 and fp16; the other precisions are in float_prompt_products.cuh.
 template <Precision precision, std::uint32_t head_size>
 class PromptProducts {
@@ -118,18 +136,7 @@ public:
     /// values. All lanes call; nothing is stored unless the row `exists`.
     __device__ __forceinline__ void store(bool exists, std::uint32_t i, float factor, Value* row, std::uint32_t at,
                                           std::uint32_t /*stride*/) const {
-        const bool odd = threadIdx.x % 2 != 0;
-        auto* const to = reinterpret_cast<uint2*>(row + at) + threadIdx.x % 2 * 2 + threadIdx.x / 2 % 2;
-#pragma unroll
-        for (std::uint32_t j = 0; j < head_size / 8; j += 2) {  // two lanes exchange words: sectors are written whole
-            const std::uint32_t low = values::pack<Value>(mixed_[j][2 * i] * factor, mixed_[j][2 * i + 1] * factor);
-            const std::uint32_t high =
-                values::pack<Value>(mixed_[j + 1][2 * i] * factor, mixed_[j + 1][2 * i + 1] * factor);
-            const std::uint32_t others = __shfl_xor_sync(every_lane, odd ? low : high, 1);
-            if (exists) {
-                to[2 * j] = odd ? uint2{others, high} : uint2{low, others};
-            }
-        }
+        store_mixed(mixed_, exists, i, factor, row + at);
     }
 
 private:

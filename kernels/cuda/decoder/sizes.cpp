@@ -140,7 +140,7 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     const std::uint64_t row_bytes =
         value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + expanded + strides.inner) +
         (narrow ? row_sums_bytes(shape, precision) : normed) + sizeof(Row);
-    const std::uint64_t slot_bytes = sizeof(Text) + sizeof(Entry) + sizeof(Tile) +
+    const std::uint64_t slot_bytes = sizeof(Text) + sizeof(Entry) + 2 * sizeof(Tile) +
                                      (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width +
                                      kept_score_bytes(shape, sampling, precision) +
                                      score_sum_bytes(shape, sampling, precision) + (narrow ? normed : 0);

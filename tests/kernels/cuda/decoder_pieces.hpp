@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
@@ -27,7 +30,17 @@ std::span<const std::byte> bytes_in(const std::vector<T>& values) {
     return std::as_bytes(std::span(values));
 }
 
-class DecoderPiecesOnGpu : public OnGpu {};
+class DecoderPiecesOnGpu : public OnGpu {
+protected:
+    /// Lengths from which prompts are long, in tests of attention with such heads: none, all, and some.
+    [[nodiscard]] std::vector<std::uint32_t> long_prompts(Precision precision, std::uint32_t head_size) {
+        std::vector<std::uint32_t> lengths{decoder::no_prompt_is_long};
+        if (gpu().instructions() == MatrixInstructions::wgmma && decoder::has_long_prompts(precision, head_size)) {
+            lengths.insert(lengths.end(), {1, 64});
+        }
+        return lengths;
+    }
+};
 
 /// Texts in the midst of a pass, with a cache of shuffled pages.
 class Pass {
@@ -37,25 +50,34 @@ public:
         std::uint32_t rows;
     };
 
-    explicit Pass(const std::vector<Spec>& specs) : text_pages(pages_of_longest(specs)), specs_(specs) {
+    /// `long_prompt`: as in decoder::Memory.
+    explicit Pass(const std::vector<Spec>& specs, std::uint32_t long_prompt = decoder::no_prompt_is_long)
+        : text_pages(pages_of_longest(specs)), specs_(specs), long_prompt_(long_prompt) {
+        std::vector<Text> texts;
         std::vector<Entry> entries;
         std::vector<decoder::Tile> tiles;
+        std::vector<decoder::Tile> long_texts;
         decoder::Batch batch;
         for (std::uint32_t slot = 0; slot < specs.size(); ++slot) {
             const Spec& spec = specs[slot];
             const auto first_row = static_cast<std::uint32_t>(rows.size());
+            const bool is_long = spec.rows >= long_prompt;
+            std::vector<decoder::Tile>& own_tiles = is_long ? long_texts : tiles;
+            texts.push_back({.prompt = spec.first_position == 0 ? spec.rows : spec.first_position});
             entries.push_back({.slot = slot,
                                .first_row = first_row,
                                .rows = spec.rows,
                                .first_position = spec.first_position,
-                               .first_tile = static_cast<std::uint32_t>(tiles.size())});
+                               .first_tile = static_cast<std::uint32_t>(own_tiles.size())});
             for (std::uint32_t i = 0; i < spec.rows; ++i) {
                 rows.push_back({slot, spec.first_position + i, (slot * 31 + i * 7) % 50});
             }
             if (spec.first_position == 0) {
-                for (std::uint32_t query = 0; query < spec.rows; query += decoder::tile_queries) {
-                    tiles.push_back({slot, first_row, spec.rows, query});
+                const std::uint32_t queries = is_long ? spec.rows : decoder::tile_queries;
+                for (std::uint32_t query = 0; query < spec.rows; query += queries) {
+                    own_tiles.push_back({slot, first_row, spec.rows, query});
                 }
+                batch.longest_text = std::max(batch.longest_text, is_long ? spec.rows : 0);
                 ++batch.beginning;
                 batch.beginning_rows = static_cast<std::uint32_t>(rows.size());
             }
@@ -64,13 +86,19 @@ public:
         batch.continued = batch.entries - batch.beginning;
         batch.rows = static_cast<std::uint32_t>(rows.size());
         batch.tiles = static_cast<std::uint32_t>(tiles.size());
+        batch.long_texts = static_cast<std::uint32_t>(long_texts.size());
         page_table.resize(specs.size() * text_pages);
         for (std::uint32_t i = 0; i < page_table.size(); ++i) {
             page_table[i] = (i * 7 + 3) % pages();
         }
+        texts_.set(bytes_in(texts));
         entries_.set(bytes_in(entries));
         rows_.set(bytes_in(rows));
-        tiles_.set(bytes_in(tiles));
+        for (const auto& [list, to] : {std::pair{&tiles, &tiles_}, {&long_texts, &long_texts_}}) {
+            if (!list->empty()) {
+                to->set(bytes_in(*list));
+            }
+        }
         batch_.set(std::as_bytes(std::span(&batch, 1)));
         page_table_.set(bytes_in(page_table));
     }
@@ -84,10 +112,12 @@ public:
                 .entries = entries_.as<Entry>(),
                 .rows = rows_.as<Row>(),
                 .tiles = tiles_.as<decoder::Tile>(),
+                .long_texts = long_texts_.as<decoder::Tile>(),
                 .page_table = page_table_.as<std::uint32_t>(),
                 .slots = static_cast<std::uint32_t>(specs_.size()),
                 .most_rows = 1024,
-                .text_pages = text_pages};
+                .text_pages = text_pages,
+                .long_prompt = long_prompt_};
     }
 
     std::uint32_t text_pages;
@@ -108,13 +138,25 @@ private:
 
     static constexpr std::size_t room = 1 << 20;
     std::vector<Spec> specs_;
+    std::uint32_t long_prompt_;
     DeviceMemory batch_{sizeof(decoder::Batch)};
     DeviceMemory texts_{room};
     DeviceMemory entries_{room};
     DeviceMemory rows_{room};
     DeviceMemory tiles_{room};
+    DeviceMemory long_texts_{room};
     DeviceMemory page_table_{room};
 };
+
+/// Prompts' attention in bf16 or fp16: of long ones, too, if there are any.
+inline void enqueue_prompts(const Pass& pass, Precision precision, const decoder::Attention& attention,
+                            const decoder::Cache& cache, std::uint32_t layer) {
+    decoder::enqueue_prompt_attention(pass.memory(), precision, attention, cache, layer, nullptr);
+    if (pass.memory().long_prompt != decoder::no_prompt_is_long) {
+        const auto rows = static_cast<std::uint32_t>(pass.rows.size());
+        decoder::LongPromptAttention(pass.memory(), precision, attention, rows).enqueue(cache, layer, nullptr);
+    }
+}
 
 /// Of rows of `row` values that a product of the decoder takes.
 inline std::vector<float> floats_for_product(Precision precision, const DeviceMemory& memory, std::size_t row) {

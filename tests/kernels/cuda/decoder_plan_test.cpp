@@ -27,7 +27,8 @@ public:
     static constexpr std::uint32_t items = 60;
     static constexpr decoder::Sizes sizes{.slots = 5, .rows = 128, .text_pages = 4, .pages = 9};
 
-    explicit PlannedChunk(Device& device) : plan_(device, sizes), memory_(plan_.memory()) {
+    PlannedChunk(Device& device, std::uint32_t long_prompt)
+        : plan_(device, sizes, long_prompt), memory_(plan_.memory()) {
         std::mt19937 engine(3);
         std::vector<std::byte> bytes(items * rule_.io.input_bytes);
         for (std::uint32_t i = 0; i < items; ++i) {
@@ -88,17 +89,29 @@ private:
         EXPECT_EQ(batch_.entries, batch_.beginning + batch_.continued);
         std::uint32_t row = 0;
         std::uint32_t tiles = 0;
+        std::uint32_t long_texts = 0;
+        std::uint32_t longest = 0;
         const std::vector<decoder::Tile> all = read_back(memory_.tiles, batch_.tiles);
+        const std::vector<decoder::Tile> all_long = read_back(memory_.long_texts, batch_.long_texts);
         for (std::uint32_t e = 0; e < batch_.entries; ++e) {
             const decoder::Entry& entry = entries_[e];
             ASSERT_EQ(entry.first_row, row) << e;
             row += entry.rows;
-            for (std::uint32_t query = 0; e < batch_.beginning && query < entry.rows; query += 16, ++tiles) {
+            const auto expect_tile = [&](const decoder::Tile& tile, std::uint32_t query) {
+                EXPECT_EQ(tile.slot, entry.slot);
+                EXPECT_EQ(tile.first_row, entry.first_row);
+                EXPECT_EQ(tile.rows, entry.rows);
+                EXPECT_EQ(tile.query, query);
+            };
+            const bool is_long = entry.rows >= memory_.long_prompt;
+            if (e < batch_.beginning && is_long) {
+                ASSERT_LT(long_texts, batch_.long_texts);
+                expect_tile(all_long[long_texts++], 0);
+                longest = std::max(longest, entry.rows);
+            }
+            for (std::uint32_t query = 0; e < batch_.beginning && !is_long && query < entry.rows; query += 16) {
                 ASSERT_LT(tiles, batch_.tiles);
-                EXPECT_EQ(all[tiles].slot, entry.slot);
-                EXPECT_EQ(all[tiles].first_row, entry.first_row);
-                EXPECT_EQ(all[tiles].rows, entry.rows);
-                EXPECT_EQ(all[tiles].query, query);
+                expect_tile(all[tiles++], query);
             }
             if (e + 1 == batch_.beginning) {
                 EXPECT_EQ(row, batch_.beginning_rows);
@@ -106,6 +119,8 @@ private:
         }
         EXPECT_EQ(row, batch_.rows);
         EXPECT_EQ(tiles, batch_.tiles);
+        EXPECT_EQ(long_texts, batch_.long_texts);
+        EXPECT_EQ(longest, batch_.longest_text);
     }
 
     void expect_entry(std::uint32_t number) {
@@ -161,15 +176,17 @@ private:
 /// Fewer slots, rows and pages than the items want: all three run out.
 TEST_F(DecoderPlanOnGpu, GivesEachTextItsTokensInTurn) {
     const auto device = make_cuda_device(0);
-    PlannedChunk chunk(*device);
+    for (const std::uint32_t long_prompt : {decoder::no_prompt_is_long, 50U, 20U, 1U}) {
+        PlannedChunk chunk(*device, long_prompt);
 
-    std::uint32_t passes = 0;
-    while (chunk.take_pass()) {
-        ASSERT_FALSE(HasFatalFailure());
-        ASSERT_LT(++passes, PlannedChunk::items * 7);
+        std::uint32_t passes = 0;
+        while (chunk.take_pass()) {
+            ASSERT_FALSE(HasFatalFailure());
+            ASSERT_LT(++passes, PlannedChunk::items * 7);
+        }
+
+        chunk.expect_end();
     }
-
-    chunk.expect_end();
 }
 
 }  // namespace

@@ -24,47 +24,54 @@ struct QuantisedCase {
     Precision precision;
     std::uint32_t head_size;
     std::uint32_t group;  ///< Heads of queries that attend to one of keys.
+    std::uint32_t long_prompt = decoder::no_prompt_is_long;
 };
 
-/// Calls `use` with each case, under its name.
-template <class Use>
-void for_every_quantised_case(const Use& use) {
+/// Calls `use` with each case, under its name. `long_prompts(precision, head size)`: lengths from which prompts are
+/// long.
+template <class Lengths, class Use>
+void for_every_quantised_case(const Lengths& long_prompts, const Use& use) {
     for (const KvCache kind : quantised_kinds) {
         for (const Precision precision : narrow_precisions) {
             for (const auto& [head_size, group] :
                  {std::pair{32U, 1U}, {64U, 1U}, {128U, 1U}, {32U, 2U}, {64U, 5U}, {128U, 4U}}) {
-                SCOPED_TRACE(testing::Message() << name_of(kind) << ", " << name_of(precision) << ", heads of "
-                                                << head_size << ", " << group << " for one");
-                use(QuantisedCase{kind, precision, head_size, group});
+                for (const std::uint32_t length : long_prompts(precision, head_size)) {
+                    SCOPED_TRACE(testing::Message() << name_of(kind) << ", " << name_of(precision) << ", heads of "
+                                                    << head_size << ", " << group << " for one, long from " << length);
+                    use(QuantisedCase{kind, precision, head_size, group, length});
+                }
             }
         }
     }
 }
 
 QuantisedPass quantised_pass(const QuantisedCase& one) {
-    return {one.kind, one.precision, one.head_size, one.group};
+    return {one.kind, one.precision, one.head_size, one.group, one.long_prompt};
 }
 
 /// In both ways into the cache, and nothing beside them is written.
 TEST_F(DecoderPiecesOnGpu, KeysAndValuesAreQuantised) {
-    for_every_quantised_case([](const QuantisedCase& one) {
-        const std::vector<float> factors = one.precision == Precision::bf16 ? std::vector{1e-38F, 2e37F, 0.0F, 1e-30F}
-                                                                            : std::vector{1e-6F, 5e3F, 0.0F, 2.0F};
-        QuantisedPass all = quantised_pass(one);
-        QuantisedPass prompts = quantised_pass(one);
-        for (QuantisedPass* const pass : {&all, &prompts}) {
-            for (std::uint32_t i = 0; i < factors.size(); ++i) {
-                pass->scale_row(4, 2 * i, 1, factors[i]);
-                pass->scale_row(4, 3 * i, 2, factors[i]);
+    for_every_quantised_case(
+        [this](auto... of) { return long_prompts(of...); },
+        [](const QuantisedCase& one) {
+            const std::vector<float> factors = one.precision == Precision::bf16
+                                                   ? std::vector{1e-38F, 2e37F, 0.0F, 1e-30F}
+                                                   : std::vector{1e-6F, 5e3F, 0.0F, 2.0F};
+            QuantisedPass all = quantised_pass(one);
+            QuantisedPass prompts = quantised_pass(one);
+            for (QuantisedPass* const pass : {&all, &prompts}) {
+                for (std::uint32_t i = 0; i < factors.size(); ++i) {
+                    pass->scale_row(4, 2 * i, 1, factors[i]);
+                    pass->scale_row(4, 3 * i, 2, factors[i]);
+                }
+                pass->send();
             }
-            pass->send();
-        }
 
-        EXPECT_EQ(all.rows_written_by([&] { all.write_cache(); }), all.number_of_rows() * key_heads * 2);
-        EXPECT_EQ(all.wrong_in_cache(all.number_of_rows()), 0U);
-        EXPECT_EQ(prompts.rows_written_by([&] { prompts.prompts(); }), rows_of_quantised_prompts * key_heads * 2);
-        EXPECT_EQ(prompts.wrong_in_cache(rows_of_quantised_prompts), 0U);
-    });
+            EXPECT_EQ(all.rows_written_by([&] { all.write_cache(); }), all.number_of_rows() * key_heads * 2);
+            EXPECT_EQ(all.wrong_in_cache(all.number_of_rows()), 0U);
+            EXPECT_EQ(prompts.rows_written_by([&] { prompts.prompts(); }), rows_of_quantised_prompts * key_heads * 2);
+            EXPECT_EQ(prompts.wrong_in_cache(rows_of_quantised_prompts), 0U);
+        });
 }
 
 /// Values in the middle between two codes, too: a row of them has a scale of 1.
@@ -149,45 +156,48 @@ TEST_F(DecoderPiecesOnGpu, AValueThatIsNoNumberStaysOneInAQuantisedCache) {
 }
 
 TEST_F(DecoderPiecesOnGpu, RowsAttendToAQuantisedCache) {
-    for_every_quantised_case([](const QuantisedCase& one) {
-        QuantisedPass pass = quantised_pass(one);
-        if (one.precision == Precision::bf16) {  // beyond what fp16 has room for, but for their products
-            for (std::uint32_t p = 0; p <= 190; ++p) {
-                for (const int exponent : {-30, 30}) {
-                    const std::uint32_t text = exponent < 0 ? 7 : 9;
-                    pass.scale_row(text, p, 0, std::ldexp(1.0F, exponent));
-                    pass.scale_row(text, p, 1, std::ldexp(1.0F, -exponent));
+    for_every_quantised_case(
+        [this](auto... of) { return long_prompts(of...); },
+        [](const QuantisedCase& one) {
+            QuantisedPass pass = quantised_pass(one);
+            if (one.precision == Precision::bf16) {  // beyond what fp16 has room for, but for their products
+                for (std::uint32_t p = 0; p <= 190; ++p) {
+                    for (const int exponent : {-30, 30}) {
+                        const std::uint32_t text = exponent < 0 ? 7 : 9;
+                        pass.scale_row(text, p, 0, std::ldexp(1.0F, exponent));
+                        pass.scale_row(text, p, 1, std::ldexp(1.0F, -exponent));
+                    }
                 }
             }
-        }
-        pass.send();
-        pass.fill_cache();
+            pass.send();
+            pass.fill_cache();
 
-        pass.cached(Attending::continued);
-        EXPECT_LE(pass.error_of_rows(rows_of_quantised_prompts), tolerance(one.precision));
+            pass.cached(Attending::continued);
+            EXPECT_LE(pass.error_of_rows(rows_of_quantised_prompts), tolerance(one.precision));
 
-        pass.prompts();
-        pass.cached(Attending::wanted);
-        EXPECT_LE(pass.error_of_wanted(), tolerance(one.precision));
+            pass.prompts();
+            pass.cached(Attending::wanted);
+            EXPECT_LE(pass.error_of_wanted(), tolerance(one.precision));
 
-        pass.write_cache();
-        pass.cached(Attending::wanted);
-        EXPECT_LE(pass.error_of_wanted(), tolerance(one.precision));
-    });
+            pass.write_cache();
+            pass.cached(Attending::wanted);
+            EXPECT_LE(pass.error_of_wanted(), tolerance(one.precision));
+        });
 }
 
 /// A prompt attends to what it is, not to what is kept of it.
 TEST_F(DecoderPiecesOnGpu, PromptsAttendAlikeWhateverTheCacheIsIn) {
-    for_every_quantised_case([](const QuantisedCase& one) {
-        QuantisedPass pass = quantised_pass(one);
-        pass.send();
+    for_every_quantised_case([this](auto... of) { return long_prompts(of...); },
+                             [](const QuantisedCase& one) {
+                                 QuantisedPass pass = quantised_pass(one);
+                                 pass.send();
 
-        pass.prompts();
-        const std::vector<std::byte> with_quantised = pass.written();
-        pass.prompts_with_plain_cache();
+                                 pass.prompts();
+                                 const std::vector<std::byte> with_quantised = pass.written();
+                                 pass.prompts_with_plain_cache();
 
-        EXPECT_EQ(pass.written(), with_quantised);
-    });
+                                 EXPECT_EQ(pass.written(), with_quantised);
+                             });
 }
 
 }  // namespace

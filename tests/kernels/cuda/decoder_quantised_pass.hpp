@@ -29,13 +29,14 @@ inline constexpr std::uint32_t key_heads = 3;  // of keys
 class QuantisedPass {
 public:
     /// So many heads of queries attend to one of keys.
-    QuantisedPass(KvCache kind, Precision precision, std::uint32_t head_size, std::uint32_t group = 1)
+    QuantisedPass(KvCache kind, Precision precision, std::uint32_t head_size, std::uint32_t group = 1,
+                  std::uint32_t long_prompt = decoder::no_prompt_is_long)
         : code_(kind),
           precision_(precision),
           size_(head_size),
           width_(key_heads * head_size),
           heads_(group * key_heads),
-          pass_(quantised_specs),
+          pass_(quantised_specs, long_prompt),
           values_(random_values(quantised_specs.size() * positions * row_width(), 1, head_size)),
           cache_memory_(scales_begin() / size_ * (size_ + code_.scale_bytes())),
           out_(pass_.rows.size() * query_width() * number_bytes(precision)) {
@@ -99,11 +100,11 @@ public:
         const auto* const keys = queries_.as<std::byte>() + query_width() * number_bytes(precision_);
         decoder::enqueue_cache_write(pass_.memory(), precision_, keys, row_width(), cache(), 1, nullptr);
     }
-    void prompts() { decoder::enqueue_prompt_attention(pass_.memory(), precision_, attention(), cache(), 1, nullptr); }
+    void prompts() { enqueue_prompts(pass_, precision_, attention(), cache(), 1); }
     void prompts_with_plain_cache() {
         const DeviceMemory memory(2 * layer_bytes() * number_bytes(precision_));
-        decoder::enqueue_prompt_attention(pass_.memory(), precision_, attention(),
-                                          {.values = memory.as(), .pages = pass_.pages(), .width = width_}, 1, nullptr);
+        enqueue_prompts(pass_, precision_, attention(),
+                        {.values = memory.as(), .pages = pass_.pages(), .width = width_}, 1);
         check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     }
     void cached(Attending attending) {

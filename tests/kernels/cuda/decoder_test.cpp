@@ -126,6 +126,7 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
          {ModelCase{of_all},
           ModelCase{{.vocabulary = 513, .positions = 150, .width = 64, .layers = 1, .heads = 2, .inner = 8}},
           ModelCase{{.vocabulary = 77, .positions = 40, .width = 192, .layers = 2, .heads = 3, .inner = 256}},
+          ModelCase{{.vocabulary = 77, .positions = 500, .width = 128, .layers = 2, .heads = 2, .inner = 64}},
           ModelCase{llama_of_all, parts_of_llama}, ModelCase{with_prefix(llama_of_all), parts_of_llama},
           ModelCase{
               with_prefix({.vocabulary = 513, .positions = 200, .width = 64, .layers = 2, .heads = 2, .inner = 8})},
@@ -233,6 +234,21 @@ TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
             by_temperature.log_probabilities = false;
             expect_no_neighbours(one, kind, by_temperature);
         }
+    }
+}
+
+/// Of prompts that are long, where the GPU has a kernel for them, and others.
+TEST_F(DecoderOnGpu, GivesALongTextTheSameBitsWhateverItsNeighbours) {
+    const DecoderShape shape{.vocabulary = 300, .positions = 700, .width = 128, .layers = 3, .heads = 2, .inner = 64};
+    const RandomDecoder model(shape, 7);
+    const std::vector<Tokens> prompts = random_prompts(60, 690, shape.vocabulary, 8);
+    const TokenSampling greedy{.max_prompt = 690, .max_new = 4, .temperature = 0, .log_probabilities = true};
+    for (const DecoderKind kind : kinds()) {
+        const std::vector<Continued> together = continuer(kind, model, greedy, 60)(prompts);
+
+        const std::vector<Continued> apart = continuer(kind, model, greedy, 1)(prompts);
+
+        EXPECT_TRUE(std::ranges::equal(apart, together)) << kind;
     }
 }
 

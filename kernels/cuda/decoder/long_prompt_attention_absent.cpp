@@ -1,0 +1,12 @@
+#include "core/error.hpp"
+#include "kernels/cuda/decoder/long_prompt_attention.hpp"
+
+namespace sluice::decoder {
+
+LongPromptAttention::LongPromptAttention(const Memory&, Precision, const Attention&, std::uint32_t) {
+    throw ContractViolation("attention of long prompts: not in this build");
+}
+
+void LongPromptAttention::enqueue(const Cache&, std::uint32_t, cudaStream_t) const {}
+
+}  // namespace sluice::decoder
