@@ -1,10 +1,10 @@
 // GPT-2 of 124M parameters with random weights on a GPU, from ids in its memory to ids in its memory: each kernel of a
 // pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones, greedy or drawn; then, if asked for,
 // prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 with each cache, there and back; prompts of 900 to
-// 1,023 tokens with one; what quantised caches do to texts, also to those of a checkpoint; and the products of bf16 or
-// fp16 in each tile beside cuBLASLt's, and beside attention.
-// Certified is the chunks only, with the shares of texts that are checked and that are continued again.
-//   bench_decoder [PRECISION ...] [mma] [long] [prefill] [passes] [cache] [MODEL.safetensors] [products]
+// 1,023 tokens, or of other lengths, with one; what quantised caches do to texts, also to those of a checkpoint; and
+// the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside attention. Certified is the chunks only, with
+// the shares of texts that are checked and that are continued again.
+//   bench_decoder [PRECISION ...] [mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products]
 //                 [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [log_probabilities]
 //   mma: as on GPUs without wgmma; passes: of short prompts and of `prefill` the kernels alone, for profilers
 #include <fmt/format.h>
@@ -204,15 +204,22 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
     chunk.print_certification();
 }
 
+struct PromptLengths {
+    std::uint32_t least = 900;
+    std::uint32_t most = model.positions - 1;
+};
+
 /// The limit: the products, and those of attention, at the same rate.
 void time_prefill(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
-                  bool with_chunks) {
-    const Prompts prompts{.items = 1024, .least = 900, .most = model.positions - 1};
+                  const PromptLengths& lengths, bool with_chunks) {
+    constexpr std::uint32_t tokens = 1 << 20;  // of all prompts, about
+    const Prompts prompts{
+        .items = 2 * tokens / (lengths.least + lengths.most), .least = lengths.least, .most = lengths.most};
     const TokenSampling sampling{.max_prompt = prompts.most, .max_new = 1, .temperature = 0};
     fmt::print(" prompts of {} to {} tokens, 1 new one\n", prompts.least, prompts.most);
     if (precision != Precision::certified) {
-        time_passes(gpu, stream, precision, weights, {.items = 64, .least = prompts.least, .most = prompts.most},
-                    sampling);
+        time_passes(gpu, stream, precision, weights,
+                    {.items = (1U << 16) / prompts.least, .least = prompts.least, .most = prompts.most}, sampling);
     }
     if (!with_chunks) {
         return;
@@ -263,6 +270,14 @@ bool set_option(TokenSampling& sampling, std::string_view word) {
     return true;
 }
 
+/// In "prefill=LEAST-MOST".
+std::optional<PromptLengths> lengths_in(std::string_view word) {
+    PromptLengths lengths;
+    const bool is_whole = std::sscanf(std::string(word).c_str(), "prefill=%u-%u", &lengths.least, &lengths.most) == 2;
+    const bool fits = lengths.least >= 1 && lengths.least <= lengths.most && lengths.most < model.positions;
+    return is_whole && fits ? std::optional(lengths) : std::nullopt;
+}
+
 /// What the command line asks for.
 struct Options {
     std::vector<Precision> precisions{};  ///< Empty: all that the GPU has.
@@ -270,7 +285,7 @@ struct Options {
     TokenSampling sampling{.max_prompt = prompt_tokens, .max_new = new_tokens, .temperature = 0};
     bool with_chunks = true;
     bool with_long = false;
-    bool with_prefill = false;
+    std::optional<PromptLengths> prefill{};
     bool with_cache = false;
     bool with_products = false;
     std::filesystem::path checkpoint{};  ///< Empty: none.
@@ -287,7 +302,9 @@ std::optional<Options> parse(std::span<char* const> words) {
         } else if (word == "long") {
             options.with_long = true;
         } else if (word == "prefill") {
-            options.with_prefill = true;
+            options.prefill.emplace();
+        } else if (const auto lengths = lengths_in(word)) {
+            options.prefill = lengths;
         } else if (word == "passes") {
             options.with_chunks = false;
         } else if (word == "cache") {
@@ -330,8 +347,8 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
     if (options.with_long) {
         time_long_of_caches(gpu, stream, precision, weights);
     }
-    if (options.with_prefill) {
-        time_prefill(gpu, stream, precision, weights, options.with_chunks);
+    if (options.prefill) {
+        time_prefill(gpu, stream, precision, weights, *options.prefill, options.with_chunks);
     }
     if (options.with_cache && has_caches) {
         compare_caches(gpu, stream, precision, weights);
@@ -350,7 +367,8 @@ int run(int argc, char** argv) {
     if (!options) {
         fmt::print(stderr,
                    "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
-                   "[prefill] [passes] [cache] [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] "
+                   "[prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] [temperature=T] [top_k=K] "
+                   "[top_p=P] "
                    "[repetition_penalty=R] [log_probabilities]\n");
         return 64;
     }

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "core/device/cuda_error.hpp"
+#include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/decoder/plan_memory.hpp"
 #include "tools/bench/decoder_bench.hpp"
@@ -24,12 +27,13 @@ struct Work {
     double bytes = 0;
 };
 
-/// For `rows` rows, `entries` of which need scores and `prompt_rows` belong to `prompts`; the others attend to
-/// `positions`.
+/// For `rows` rows, `entries` of which need scores and `prompt_rows` belong to `prompts`, of those lengths; the others
+/// attend to `positions`.
 struct PassWork {
     double rows;
     double entries;
-    double prompts;
+    std::vector<std::uint32_t> prompts;
+    std::uint32_t long_prompt;  ///< See decoder::Memory.
     double prompt_rows;
     double positions;
     double value_bytes;
@@ -60,10 +64,15 @@ struct PassWork {
         if (kind == "into the cache") {
             return {.bytes = rows * 4 * row_bytes};
         }
-        if (kind == "attention of prompts") {
-            const double seen = prompts == 0 ? 0 : prompt_rows / prompts / 2;  // by a query, of equal prompts
-            return {.flop = (layers - 1) * prompt_rows * 4 * width * seen,
-                    .bytes = (layers - 1) * prompt_rows * 6 * row_bytes};
+        if (kind == "attention of prompts" || kind == "attention of long prompts") {
+            Work work;
+            for (const double length : prompts) {
+                if ((length >= long_prompt) == (kind == "attention of long prompts")) {
+                    work.flop += (layers - 1) * length * 4 * width * length / 2;  // a query sees half of the keys
+                    work.bytes += (layers - 1) * length * 6 * row_bytes;
+                }
+            }
+            return work;
         }
         if (kind == "attention to the cache") {
             const double continued = rows - prompt_rows;
@@ -82,7 +91,8 @@ public:
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 16);
         weights_ = packer_.on(gpu);
         sizes_ = decoder::choose_sizes(model, sampling_, precision, prompts.items, free_bytes(gpu));
-        plan_ = std::make_unique<decoder::PlanMemory>(gpu, sizes_);
+        plan_ = std::make_unique<decoder::PlanMemory>(
+            gpu, sizes_, decoder::long_prompt_on(gpu, precision, model.size_of_head(), sampling_));
         memory_ = plan_->memory();
         const decoder::PassSetup setup{.device = gpu,
                                        .shape = model,
@@ -139,6 +149,10 @@ private:
     Times time_pass(cudaStream_t stream) {
         check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         check_cuda(cudaMemcpy(&seen_, memory_.batch, sizeof seen_, cudaMemcpyDeviceToHost), "cudaMemcpy");
+        new_texts_.resize(seen_.beginning);
+        check_cuda(cudaMemcpy(new_texts_.data(), memory_.entries, new_texts_.size() * sizeof(decoder::Entry),
+                              cudaMemcpyDeviceToHost),
+                   "cudaMemcpy");
         std::vector<std::pair<std::string, cudaEvent_t>> events;
         const auto mark = [&](std::string_view kind) {
             cudaEvent_t event = nullptr;
@@ -169,9 +183,12 @@ private:
                 samples[kind].push_back(us);
             }
         }
+        std::vector<std::uint32_t> lengths;
+        std::ranges::transform(new_texts_, std::back_inserter(lengths), &decoder::Entry::rows);
         const PassWork work{.rows = static_cast<double>(seen_.rows),
                             .entries = static_cast<double>(seen_.entries),
-                            .prompts = static_cast<double>(seen_.beginning),
+                            .prompts = std::move(lengths),
+                            .long_prompt = memory_.long_prompt,
                             .prompt_rows = static_cast<double>(seen_.beginning_rows),
                             .positions = sampling_.max_prompt + (number == 0 ? 0.0 : 3.0),
                             .value_bytes = static_cast<double>(number_bytes(precision_))};
@@ -205,6 +222,7 @@ private:
     Buffer in_;
     Buffer out_;
     decoder::Batch seen_{};
+    std::vector<decoder::Entry> new_texts_;  // of the pass in seen_
 };
 
 }  // namespace
