@@ -37,7 +37,8 @@ SLUICE_WGMMA(__half, "f16.f16", false, "0")
 SLUICE_WGMMA(__half, "f16.f16", true, "1")
 // clang-format on
 
-/// What comes after this in the program, such as a wait, follows the computation of `d`.
+/// The computation of `d` before this in the program comes before what is after it, and the other way round: on one
+/// side there is a wait.
 __device__ __forceinline__ void order(float (&d)[32]) {
     asm volatile("" : SLUICE_SUMS_32);
 }

@@ -125,7 +125,7 @@ struct Memory {
     std::uint32_t slots = 0;              ///< At least most_checked.
     std::uint32_t most_rows = 0;          ///< Of a pass; at least `slots`, and at least the longest text's tokens.
     std::uint32_t text_pages = 0;         ///< Of the longest text.
-    /// Prompts of at least so many tokens are long: they have no tiles, and are listed apart.
+    /// Prompts of at least so many tokens are long, but for checks: they have no tiles, and are listed apart.
     std::uint32_t long_prompt = no_prompt_is_long;
 };
 

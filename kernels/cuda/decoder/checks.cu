@@ -141,6 +141,7 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory) {
         batch.rows = taken.rows;
         batch.tiles = taken.tiles;
         batch.long_texts = 0;
+        batch.longest_text = 0;
         batch.more = taken.choices != 0 ? 1 : 0;
     }
 }

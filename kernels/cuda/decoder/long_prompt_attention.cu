@@ -31,7 +31,6 @@ __device__ __forceinline__ void attend(const Memory& memory, const Attention& at
             return;
         }
         OfGroup of_group(attention, item, shared, n, group);
-        __syncwarp();
         shared.release_tile(n);
         const std::uint32_t key_head = attention.key_head(item.head);
         of_group.attend(first_step, item.steps, [&](std::uint32_t own_keys) {

@@ -19,14 +19,14 @@ namespace sluice::decoder {
     return (precision == Precision::bf16 || precision == Precision::fp16) && head_size == 64;
 }
 
-/// Memory::long_prompt: from 128 tokens on a prompt attends faster by wgmma. But passes without new prompts then have a
+/// Memory::long_prompt: from 192 tokens on a prompt attends faster by wgmma. But passes without new prompts then have a
 /// kernel more, for as many passes as tokens are made: it takes eight times as many tokens to be worth that.
 [[nodiscard]] inline std::uint32_t long_prompt_on(const CudaDevice& device, Precision precision,
                                                   std::uint32_t head_size, const TokenSampling& sampling) {
-    const std::uint64_t worth_it = std::max<std::uint64_t>(128, std::uint64_t{8} * sampling.max_new);
+    const std::uint64_t worth_it = std::max<std::uint64_t>(192, std::uint64_t{8} * sampling.max_new);
     const bool has_kernel =
         device.instructions() == MatrixInstructions::wgmma && has_long_prompts(precision, head_size);
-    return has_kernel && sampling.max_prompt >= worth_it ? static_cast<std::uint32_t>(worth_it) : no_prompt_is_long;
+    return has_kernel && sampling.max_prompt > worth_it ? static_cast<std::uint32_t>(worth_it) : no_prompt_is_long;
 }
 
 /// Attention of the rows of long prompts, as enqueue_prompt_attention() for the others, by wgmma: on compute capability

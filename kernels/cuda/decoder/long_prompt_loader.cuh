@@ -30,7 +30,7 @@ public:
         std::uint32_t taken = take();
         std::uint32_t tiles = 0;
         while (taken < all) {
-            const std::uint32_t next = take();  // long before it is used
+            const std::uint32_t next = take();
             const LongTile item = item_of(taken);
             if (item.steps != 0) {
                 pass_on(item, tiles++);
@@ -47,7 +47,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t side_by_side = 4;  // texts: their keys and values fit the L2 cache
+    static constexpr std::uint32_t side_by_side = 4;  // texts: of GPT-2, their keys and values fit the L2 cache
 
     [[nodiscard]] __device__ __forceinline__ std::uint32_t take() const {
         return atomicAdd(&memory_.batch->long_taken, 1U);

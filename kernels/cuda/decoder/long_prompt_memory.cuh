@@ -104,6 +104,7 @@ private:
         return shared_ + barriers_at + i * sizeof(std::uint64_t);
     }
     __device__ __forceinline__ static void release(std::uint32_t full) {
+        __syncwarp();  // all lanes have read
         if (threadIdx.x % warp_lanes == 0) {
             ptx::arrive(full + sizeof(std::uint64_t));
         }

@@ -52,6 +52,7 @@ public:
             wgmma::fence();
             multiply_keys(scores, keys(first));
             wgmma::wait<0>();
+            wgmma::order(scores);
             hide_later(scores, 0, own);
             weigh(scores, kept);
             pack(scores, weights);
@@ -63,6 +64,7 @@ public:
                 multiply_keys(scores, keys(first + step + 1));
                 add_values(weights, keys(first + step));
                 wgmma::wait<1>();
+                wgmma::order(scores);
                 hide_later(scores, step + 1, own);
                 weigh(scores, kept);
                 wgmma::order(scores);
@@ -70,6 +72,7 @@ public:
                     shared_.wait_for_step(first + step + 2);
                 }
                 wgmma::wait<0>();
+                wgmma::order(mixed_);
                 if (step == own) {
                     write(keys(first + step));
                 }
@@ -82,6 +85,7 @@ public:
             wgmma::fence();
             add_values(weights, keys(last));
             wgmma::wait<0>();
+            wgmma::order(mixed_);
             if (end - 1 == own) {
                 write(keys(last));
             }
@@ -183,7 +187,7 @@ private:
     }
 
     /// Values beyond the prompt become zeros: their weights are 0, but 0 times what other texts have there might be
-    /// NaN.
+    /// NaN. With a prefix every warpgroup of the block does so, with the same zeros.
     __device__ __forceinline__ void hide_other_texts(std::uint32_t keys, std::uint32_t step) const {
         const std::uint32_t rows = tile_.rows - step * step_keys;
         if (rows >= step_keys) {

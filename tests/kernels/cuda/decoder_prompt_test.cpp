@@ -66,25 +66,32 @@ TEST_F(DecoderPiecesOnGpu, LongPromptsAttend) {
 /// What other texts hold, which are before and after it in the pass, changes no bit of a prompt.
 TEST_F(DecoderPiecesOnGpu, PromptsAttendToThemselvesOnly) {
     const std::vector<Pass::Spec> texts{{0, 70}, {0, 150}, {0, 70}, {0, 30}, {0, 70}};
+    const auto expect_no_change = [&](PassAttention& attention) {
+        attention.prompts();
+        const std::vector<std::byte> expected = attention.written();
+        attention.spoil(0);
+        attention.spoil(2);
+        attention.spoil(4);
+
+        attention.prompts();
+
+        const std::vector<std::byte> got = attention.written();
+        const std::size_t row_bytes = got.size() / attention.rows();
+        for (const auto& [first, rows] : {std::pair{70U, 150U}, {290U, 30U}}) {
+            EXPECT_TRUE(std::ranges::equal(std::span(got).subspan(first * row_bytes, rows * row_bytes),
+                                           std::span(expected).subspan(first * row_bytes, rows * row_bytes)))
+                << first;
+        }
+    };
     for (const Precision precision : narrow_precisions) {
         for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
             for (const std::uint32_t length : long_prompts(precision, head_size)) {
-                SCOPED_TRACE(testing::Message() << name_of(precision) << ", long from " << length);
-                PassAttention attention(precision, heads, head_size, {.texts = texts, .long_prompt = length});
-                attention.prompts();
-                const std::vector<std::byte> expected = attention.written();
-                attention.spoil(0);
-                attention.spoil(2);
-                attention.spoil(4);
-
-                attention.prompts();
-
-                const std::vector<std::byte> got = attention.written();
-                const std::size_t row_bytes = got.size() / attention.rows();
-                for (const auto& [first, rows] : {std::pair{70U, 150U}, {290U, 30U}}) {
-                    EXPECT_TRUE(std::ranges::equal(std::span(got).subspan(first * row_bytes, rows * row_bytes),
-                                                   std::span(expected).subspan(first * row_bytes, rows * row_bytes)))
-                        << first;
+                for (const AttentionMask mask : {AttentionMask::causal, AttentionMask::prefix}) {
+                    SCOPED_TRACE(testing::Message() << name_of(precision) << ", long from " << length
+                                                    << (mask == AttentionMask::causal ? ", causal" : ", prefix"));
+                    PassAttention attention(precision, heads, head_size,
+                                            {.texts = texts, .long_prompt = length, .mask = mask});
+                    expect_no_change(attention);
                 }
             }
         });
