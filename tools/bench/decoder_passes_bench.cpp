@@ -90,7 +90,7 @@ public:
         : sampling_(sampling), precision_(precision), packer_(model, precision, weights.weights(), packed_) {
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 16);
         weights_ = packer_.on(gpu);
-        sizes_ = decoder::choose_sizes(model, sampling_, precision, prompts.items, free_bytes(gpu));
+        sizes_ = decoder::choose_sizes(model, sampling_, precision, gpu.instructions(), prompts.items, free_bytes(gpu));
         plan_ = std::make_unique<decoder::PlanMemory>(
             gpu, sizes_, decoder::long_prompt_on(gpu, precision, model.size_of_head(), sampling_));
         memory_ = plan_->memory();
