@@ -157,6 +157,19 @@ const RankEntry* RankBoard::ended_root() const noexcept {
     return is_gone && root->code.load() != ExitCode::ok ? root : nullptr;
 }
 
+void RankBoard::wait_for_turn(const std::stop_token& stop) noexcept {
+    constexpr std::chrono::seconds at_most{10};  // turns are for speed: no rank may depend on another one's GPUs
+    if (mine_ != 0) {
+        mine().turn.wait(stop, at_most);
+    }
+}
+
+void RankBoard::pass_turn_on() noexcept {
+    if (mine_ + 1 < count_) {
+        entries_[mine_ + 1].turn.give();
+    }
+}
+
 void RankBoard::set_committed(const Committed& committed) noexcept {
     shared_->committed.store(committed.chunks, std::memory_order_relaxed);
     shared_->chunks.store(committed.all, std::memory_order_relaxed);

@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "comm/endpoint.hpp"
 #include "core/error.hpp"
 #include "core/node_memory.hpp"
+#include "core/sync/turn.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {
@@ -34,6 +36,7 @@ struct RankEntry {
     std::atomic<std::uint32_t> heartbeats{0};     ///< Increases while its devices make progress: heartbeats for rank 0.
     std::atomic<std::uint32_t> stuck{0};          ///< 1: one of its threads hangs.
     std::atomic<std::uint64_t> root_messages{0};  ///< Increases with each message from rank 0; 0: none is expected.
+    Turn turn{};                                  ///< At starting its GPUs.
 
     /// Undelivered chunks that it was granted; at most most_open.
     std::array<std::atomic<std::uint64_t>, most_open> open{};
@@ -104,6 +107,11 @@ public:
     /// True for exactly one caller on the node, which prints the message, or the warning.
     [[nodiscard]] bool claim_message() noexcept { return shared_->announced.exchange(1) == 0; }
     [[nodiscard]] bool claim_warning() noexcept { return shared_->warned.exchange(1) == 0; }
+
+    /// The node's ranks take turns, in the order of their places. wait_for_turn() returns when the rank before has
+    /// passed its turn on, a stop is requested, or 10 s are over; once.
+    void wait_for_turn(const std::stop_token& stop) noexcept;
+    void pass_turn_on() noexcept;
 
     /// How much of the output is durable, set by rank 0. Chunks of the whole job; `all` 0: unknown here, as on nodes
     /// other than rank 0's.

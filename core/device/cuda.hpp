@@ -38,6 +38,9 @@ struct CudaGpu {
 /// "NVIDIA H200". For the index of a GPU that this process sees, in a build with CUDA.
 [[nodiscard]] std::string cuda_device_model(std::uint32_t index);
 
+/// As CudaGpu::uuid. For the index of a GPU that this process sees, in a build with CUDA.
+[[nodiscard]] std::string cuda_device_uuid(std::uint32_t index);
+
 /// What measured costs are of: its model, and what multiplies on it in this build, "NVIDIA H200, wgmma". Throws Error
 /// (unavailable) when the build has no code for it.
 [[nodiscard]] std::string cuda_device_kind(std::uint32_t index);

@@ -30,6 +30,10 @@ std::string cuda_device_model(std::uint32_t) {
     refuse();
 }
 
+std::string cuda_device_uuid(std::uint32_t) {
+    refuse();
+}
+
 std::string cuda_device_kind(std::uint32_t) {
     refuse();
 }

@@ -39,6 +39,12 @@ std::string uuid_text(const cudaDeviceProp& properties) {
     return text;
 }
 
+cudaDeviceProp properties_of(std::uint32_t index) {
+    cudaDeviceProp properties{};
+    check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(index)), "cudaGetDeviceProperties");
+    return properties;
+}
+
 void free_device(void*, std::span<std::byte> bytes) noexcept {
     cudaFree(bytes.data());
 }
@@ -74,8 +80,7 @@ void check_driver() {
 CudaDevice::CudaDevice(int index, const CudaDeviceOptions& options) {
     set_gpu_of_thread(fmt::format("GPU {}", index));
     check_cuda(cudaSetDevice(index), "cudaSetDevice");
-    cudaDeviceProp properties{};
-    check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+    const cudaDeviceProp properties = properties_of(static_cast<std::uint32_t>(index));
     name_ = fmt::format("{} ({})", properties.name, pci_address(index));
     set_gpu_of_thread(fmt::format("{} {}", name_, uuid_text(properties)));
     const MatrixInstructions fastest =
@@ -172,8 +177,7 @@ std::vector<CudaGpu> cuda_gpus() {
     std::vector<CudaGpu> gpus;
     for (std::uint32_t i = 0; i < cuda_device_count(); ++i) {
         const int index = static_cast<int>(i);
-        cudaDeviceProp properties{};
-        check_cuda(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+        const cudaDeviceProp properties = properties_of(i);
         int node = -1;
         check_cuda(cudaDeviceGetAttribute(&node, cudaDevAttrHostNumaId, index), "cudaDeviceGetAttribute");
         gpus.push_back({.uuid = uuid_text(properties), .pci = bus_id(index), .name = properties.name});
@@ -185,9 +189,11 @@ std::vector<CudaGpu> cuda_gpus() {
 }
 
 std::string cuda_device_model(std::uint32_t index) {
-    cudaDeviceProp properties{};
-    check_cuda(cudaGetDeviceProperties(&properties, static_cast<int>(index)), "cudaGetDeviceProperties");
-    return properties.name;
+    return properties_of(index).name;
+}
+
+std::string cuda_device_uuid(std::uint32_t index) {
+    return uuid_text(properties_of(index));
 }
 
 std::string cuda_device_kind(std::uint32_t index) {

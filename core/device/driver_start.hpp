@@ -2,7 +2,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <latch>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -14,12 +17,24 @@ namespace sluice {
 
 [[nodiscard]] bool built_with_cuda() noexcept;
 
+/// The turn of a process among those of its node that start GPUs. The driver starts one GPU at a time, some 0.15 s
+/// each, whichever process asks: where all ask at once all get theirs at the end, and in turn the first can compute
+/// long before the last. Both are called by the thread that starts the GPUs, `pass_on` also if it fails; empty: no
+/// turns.
+struct DriverTurn {
+    std::function<void(const std::stop_token&)> wait{};
+    std::function<void()> pass_on{};
+};
+
 /// Starts CUDA's driver and GPUs' contexts in a thread of its own, so that devices made later find it done. What fails
 /// is left for make_cuda_device() to meet. Nothing in a build without CUDA.
 class DriverStart {
 public:
     /// Of these GPUs, by their indexes; empty: of all that this process sees.
-    explicit DriverStart(std::vector<std::uint32_t> gpus = {});
+    explicit DriverStart(std::vector<std::uint32_t> gpus = {}, DriverTurn turn = {});
+
+    /// Returns when the turn has come. With a turn no other thread of the process may call CUDA before.
+    void wait_for_turn() const { turn_came_.wait(); }
 
     /// From the driver's being asked for until the last context was there; nullopt: it is not.
     [[nodiscard]] std::optional<Interval> took() const noexcept {
@@ -28,7 +43,8 @@ public:
     }
 
 private:
-    Instant begin_ = Clock::now();
+    std::latch turn_came_{1};
+    Instant begin_ = Clock::now();  // of the turn
     std::atomic<Instant> end_{};
     std::jthread thread_{};
 };

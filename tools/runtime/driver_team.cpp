@@ -10,6 +10,7 @@
 
 #include "core/device/cuda.hpp"
 #include "core/device/host_device.hpp"
+#include "core/machine/gpu_visibility.hpp"
 #include "core/trace/thread_usage.hpp"
 
 namespace sluice {
@@ -21,6 +22,21 @@ void keep_earliest(std::optional<Instant>& earliest, Instant moment) {
 
 void keep_latest(std::optional<Instant>& latest, Instant moment) {
     latest = latest ? std::max(*latest, moment) : moment;
+}
+
+/// CUDA's number of that GPU, which `expected` is unless CUDA has another order than the driver's list.
+std::uint32_t number_of(const std::string& uuid, std::uint32_t expected) {
+    if (expected < cuda_device_count() && cuda_device_uuid(expected) == uuid) {
+        return expected;
+    }
+    const auto numbers = numbers_of({&uuid, 1}, cuda_gpus());
+    if (!numbers) {
+        throw Error(ExitCode::unavailable, {.id = "E-GPU-064",
+                                            .where = "run.device",
+                                            .what = fmt::format("CUDA does not show {}, which the driver lists", uuid),
+                                            .hint = "see nvidia-smi; list the GPUs to use in CUDA_VISIBLE_DEVICES"});
+    }
+    return numbers->front();
 }
 
 }  // namespace
@@ -72,7 +88,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     std::optional<Pipeline> pipeline;
     std::exception_ptr failure;
     try {
-        device = make_device(options_.device, options_.places.at(index).number);
+        device = make_device_at(index);
         model = app_.make_model(*device, room_on(*device, index));
         expects(model->lag() == app_.lag(), "a model holds more or fewer chunks back than its app says");
         if (!options_.sample.empty()) {
@@ -93,6 +109,14 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     }
     driver.usage = usage_of_this_thread(name, begin);
     endpoint.close(failure);
+}
+
+std::unique_ptr<Device> DriverTeam::make_device_at(std::uint32_t index) const {
+    if (options_.driver_start != nullptr) {
+        options_.driver_start->wait_for_turn();
+    }
+    const std::uint32_t number = options_.places.at(index).number;
+    return make_device(options_.device, options_.gpus.empty() ? number : number_of(options_.gpus.at(index), number));
 }
 
 ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {

@@ -3,8 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -28,6 +30,7 @@ namespace sluice {
 struct DriverTeamOptions {
     DeviceKind device = DeviceKind::host;  ///< Not automatic.
     std::vector<DevicePlace> places{};     ///< One per endpoint.
+    std::vector<std::string> gpus{};       ///< Their UUIDs; empty: the numbers are CUDA's own.
     PipelineOptions pipeline{};
     MemoryNeeds memory{};                       ///< Of the rank.
     std::uint64_t host_bytes = UINT64_MAX;      ///< Share of the node's memory.
@@ -35,7 +38,8 @@ struct DriverTeamOptions {
     std::span<const std::byte> sample{};        ///< For Model::calibrate(); outlives the team. Empty: not needed.
     Machine* machine = nullptr;                 ///< Binds each driver and its threads to the CPUs of its place, during
                                                 ///< construction; null: they inherit theirs.
-    const DriverStart* driver_start = nullptr;  ///< Recorded in the trace; outlives the team. Null: host devices.
+    const DriverStart* driver_start = nullptr;  ///< Drivers wait for its turn; recorded in the trace; outlives the
+                                                ///< team. Null: host devices.
 };
 
 /// A rank's device drivers: one thread per device, each with its own model and pipeline. A failing driver closes its
@@ -72,6 +76,7 @@ private:
 
     [[nodiscard]] std::thread start(std::uint32_t index, Endpoint& endpoint);
     void drive(Driver& driver, Endpoint& endpoint, std::uint32_t index);
+    [[nodiscard]] std::unique_ptr<Device> make_device_at(std::uint32_t index) const;
     [[nodiscard]] ModelRoom room_on(const Device& device, std::uint32_t index) const;
     [[nodiscard]] RankTrace empty_trace() const;
     static void note(Milestones& at, const Driver& driver);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
+#include <stop_token>
 
 #include "core/machine/gpu_visibility.hpp"
 #include "core/machine/launch.hpp"
@@ -68,6 +70,7 @@ GpuStart start_gpus(const RankContext& context, const GpuWish& wish) {
     if (!wish.wanted) {
         return start;
     }
+    ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
     const bool is_alone = context.session == nullptr;
     const auto seen = gpus_in_sight();
     if (is_alone && (!wish.devices || (seen && *wish.devices == seen->size()))) {  // it will drive all on any machine
@@ -83,11 +86,16 @@ GpuStart start_gpus(const RankContext& context, const GpuWish& wish) {
                                              .reads = context.rank() == 0,
                                              .gpus = seen});
     start.uuids = uuids_at(*start.node);
+    start.numbers = numbers_of(start.uuids, *seen).value();
     if (const auto narrowed = variable_for(start.uuids, *seen)) {
         ::setenv(visibility_variable, narrowed->c_str(), 1);
+        std::iota(start.numbers.begin(), start.numbers.end(), 0U);  // CUDA keeps the variable's order
     }
     if (start.driver == nullptr) {
-        start.driver = std::make_unique<DriverStart>();
+        start.driver = std::make_unique<DriverStart>(
+            std::vector<std::uint32_t>{},
+            DriverTurn{.wait = [&board = context.board](const std::stop_token& stop) { board.wait_for_turn(stop); },
+                       .pass_on = [&board = context.board] { board.pass_turn_on(); }});
     }
     return start;
 }

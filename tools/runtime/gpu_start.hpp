@@ -30,12 +30,16 @@ struct GpuStart {
     /// Distribution of the GPUs; nullopt on all ranks of a node where CUDA must be queried.
     std::optional<NodeView> node{};
     std::vector<std::string> uuids{};       ///< Of this rank's GPUs, in the order of its place's devices.
+    std::vector<std::uint32_t> numbers{};   ///< Their indexes in CUDA, by the driver's list.
     std::unique_ptr<DriverStart> driver{};  ///< Null: not started yet.
 };
 
 /// Distributes a node's GPUs among its ranks before CUDA starts and makes only its own visible to this process
-/// (CUDA_VISIBLE_DEVICES), because the driver takes time for each visible GPU. Then starts CUDA on them asynchronously.
-/// Collective over the node; call before this process's first CUDA call.
+/// (CUDA_VISIBLE_DEVICES), because the driver takes time for each visible GPU. Then starts CUDA on them asynchronously,
+/// the ranks of a node in turn. Collective over the node; call before this process's first CUDA call.
+///
+/// Sets CUDA_DEVICE_MAX_CONNECTIONS to 1 unless it is set: a context takes the driver 45 ms and 11 ms for each
+/// connection (an H200), and a pipeline, whose kernels are all on one stream, gains nothing by several.
 [[nodiscard]] GpuStart start_gpus(const RankContext& context, const GpuWish& wish);
 
 /// GPUs of all ranks, if each rank drives as many as rank 0, which alone asks. At least 1.

@@ -14,7 +14,6 @@
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
 #include "core/machine/cgroup.hpp"
-#include "core/machine/gpu_visibility.hpp"
 #include "core/standard_error.hpp"
 #include "core/wording.hpp"
 #include "scheduler/chunk_size.hpp"
@@ -46,24 +45,14 @@ void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, cons
     }
 }
 
-/// CUDA's numbers of the GPUs that were distributed before CUDA started; nullopt: none were, or CUDA shows others on
-/// some rank of the node. Collective over the node.
-std::optional<std::vector<std::uint32_t>> find_shared_gpus(const RankContext& context, const GpuStart& gpus) {
-    if (!gpus.node) {
-        return std::nullopt;
-    }
-    const auto numbers = numbers_of(gpus.uuids, cuda_gpus());
-    return all_of_node(context, numbers.has_value()) ? numbers : std::nullopt;
-}
-
 /// With BindMode::none the calling thread drops the launcher's CPU mask.
 RankShare choose_share(const RankContext& context, const JobPlan& plan, GpuStart& gpus) {
-    const auto numbers = plan.device == DeviceKind::cuda ? find_shared_gpus(context, gpus) : std::nullopt;
-    NodeView node = numbers ? std::move(*gpus.node)
-                            : view_node(context.session, {.device = plan.device,
-                                                          .devices = useful_devices(plan),
-                                                          .bind = plan.bind,
-                                                          .reads = context.rank() == 0});
+    const bool are_shared = plan.device == DeviceKind::cuda && gpus.node;
+    NodeView node = are_shared ? std::move(*gpus.node)
+                               : view_node(context.session, {.device = plan.device,
+                                                             .devices = useful_devices(plan),
+                                                             .bind = plan.bind,
+                                                             .reads = context.rank() == 0});
     warn_once(context, node.finding);
     warn_of_places(context, node, plan);
     RankShare share{.machine = std::move(node.machine),
@@ -72,8 +61,11 @@ RankShare choose_share(const RankContext& context, const JobPlan& plan, GpuStart
     if (plan.device == DeviceKind::cuda) {
         share.sampled_gpus = gpus_to_sample(node.layout, node.placement, node.me);
     }
-    for (std::size_t i = 0; numbers && i < numbers->size(); ++i) {
-        share.place.devices[i].number = (*numbers)[i];
+    if (are_shared) {
+        for (std::size_t i = 0; i < gpus.numbers.size(); ++i) {
+            share.place.devices[i].number = gpus.numbers[i];
+        }
+        share.gpus = std::move(gpus.uuids);
     }
     if (share.place.devices.empty()) {
         static_cast<void>(make_cuda_device(0));  // throws the reason
@@ -214,6 +206,7 @@ void check_memory(const RankContext& context, const JobPlan& plan, const Prepare
 DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank) {
     return {.device = plan.device,
             .places = rank.share.place.devices,
+            .gpus = rank.share.gpus,
             .pipeline = {.depth = rank.wire.depth,
                          .chunk_items = plan.chunk_items,
                          .last_items = plan.grid().short_items(),

@@ -29,6 +29,7 @@ struct RankShare {
     Machine machine{};
     RankPlace place{};
     bool binds = false;                       ///< Each thread is bound to the CPUs of its place.
+    std::vector<std::string> gpus{};          ///< UUIDs of the place's GPUs; none if CUDA has shown them itself.
     std::vector<std::string> sampled_gpus{};  ///< From gpus_to_sample(); none on a host.
 };
 

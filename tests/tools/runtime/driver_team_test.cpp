@@ -5,7 +5,9 @@
 #include <atomic>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/stage_error.hpp"
 #include "tests/support/local_job.hpp"
@@ -55,12 +57,13 @@ struct Outcome {
 };
 
 /// A job of 100 items on three host devices.
-Outcome run_team(const TeamApp& app, std::uint32_t chunk_items) {
+Outcome run_team(const TeamApp& app, std::uint32_t chunk_items, const std::vector<std::string>& gpus = {}) {
     const FakeSource source(100);
     MemoryWriter writer;
     test::LocalServer server({.devices = 3, .driver = {.depth = 2, .chunk_items = chunk_items}}, source, writer);
     DriverTeam team(app, server.endpoints,
                     {.places = {{.number = 0}, {.number = 1}, {.number = 2}},
+                     .gpus = gpus,
                      .pipeline = {.depth = 2, .chunk_items = chunk_items},
                      .memory = needs_of(app, chunk_items),
                      .host_bytes = memory_of_rank,
@@ -105,6 +108,19 @@ TEST(DriverTeam, HandsOverWhatAModelFailsWith) {
     const TeamApp app([](std::span<const std::byte>) { throw std::runtime_error("sick"); });
 
     EXPECT_THROW(static_cast<void>(run_team(app, 5)), StageError);
+}
+
+TEST(DriverTeam, TakesNoOtherGpuThanItsOwn) {
+    const TeamApp app;
+
+    try {
+        static_cast<void>(run_team(app, 5, {"GPU-a", "GPU-b", "GPU-c"}));
+        ADD_FAILURE() << "did not fail";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::unavailable);
+        EXPECT_EQ(error.text().id, "E-GPU-064");
+        EXPECT_NE(error.text().what.find("GPU-"), std::string::npos);
+    }
 }
 
 TEST(DriverTeam, HandsOverWhatMakingAModelFailsWith) {
