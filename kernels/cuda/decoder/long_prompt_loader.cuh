@@ -27,10 +27,10 @@ public:
 
     __device__ __forceinline__ void run() {
         const std::uint32_t all = texts_ * levels_ * attention_.heads;
-        std::uint32_t taken = take();
+        std::uint32_t taken = take(all);
         std::uint32_t tiles = 0;
         while (taken < all) {
-            const std::uint32_t next = take();
+            const std::uint32_t next = take(all);
             const LongTile item = item_of(taken);
             if (item.steps != 0) {
                 pass_on(item, tiles++);
@@ -40,17 +40,15 @@ public:
             }
             taken = next;
         }
-        if (taken == all + gridDim.x - 1) {
-            memory_.batch->long_taken = 0;  // by the last block, for the next kernel
-        }
         pass_on({}, tiles);
     }
 
 private:
     static constexpr std::uint32_t side_by_side = 4;  // texts: of GPT-2, their keys and values fit the L2 cache
 
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t take() const {
-        return atomicAdd(&memory_.batch->long_taken, 1U);
+    /// Each block takes one more than there are. With the last of these the count is 0 again, for the next kernel.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t take(std::uint32_t all) const {
+        return atomicInc(&memory_.batch->long_taken, all + gridDim.x - 1);
     }
 
     /// Tile number `n` of all; without steps, if its text is too short for it. Of some texts, those with the most keys
