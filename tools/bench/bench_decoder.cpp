@@ -1,11 +1,13 @@
-// GPT-2 of 124M parameters with random weights on a GPU, from ids in its memory to ids in its memory: each kernel of a
-// pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones, greedy or drawn; then, if asked for,
-// prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 with each cache, there and back; prompts of 900 to
-// 1,023 tokens, or of other lengths, with one; what quantised caches do to texts, also to those of a checkpoint; and
-// the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside attention. Certified is the chunks only, with
-// the shares of texts that are checked and that are continued again.
-//   bench_decoder [PRECISION ...] [mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products]
-//                 [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [log_probabilities]
+// GPT-2 of 124M parameters, or another decoder, with random weights on a GPU, from ids in its memory to ids in its
+// memory: each kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones, greedy or
+// drawn; then, if asked for, prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 with each cache, there and
+// back; prompts of 900 to 1,023 tokens, or of other lengths, with one; what quantised caches do to texts, also to those
+// of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside attention. Certified is
+// the chunks only, with the shares of texts that are checked and that are continued again.
+//   bench_decoder [PRECISION ...] [config=CONFIG.json] [mma] [long] [prefill[=LEAST-MOST]] [passes] [cache]
+//                 [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R]
+//                 [log_probabilities]
+//   config: of another decoder, as gpt2's model.config
 //   mma: as on GPUs without wgmma; passes: of short prompts and of `prefill` the kernels alone, for profilers
 #include <fmt/format.h>
 
@@ -20,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/gpt2/config.hpp"
 #include "apps/gpt2/gpt2_model.hpp"
 #include "core/app.hpp"
 #include "core/device/cuda_error.hpp"
@@ -37,9 +40,10 @@ namespace {
 /// GPT-2 in one precision.
 class LoadedDecoder final : public LoadedApp {
 public:
-    LoadedDecoder(Precision precision, const DecoderWeights& weights, const TokenSampling& sampling)
+    LoadedDecoder(Precision precision, const DecoderBenchWeights& weights, const TokenSampling& sampling)
         : sampling_(sampling),
-          layer_(decoder_kernels_of(DeviceKind::cuda, precision).decoder(model, weights, sampling, weights_)) {}
+          layer_(decoder_kernels_of(DeviceKind::cuda, precision)
+                     .decoder(weights.shape(), weights.weights(), sampling, weights_)) {}
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
@@ -55,9 +59,11 @@ private:
 /// A model with a chunk of items, as a graph.
 class Chunk {
 public:
-    Chunk(CudaDevice& gpu, const LoadedApp& app, const TokenSampling& sampling, Stream& stream, const Prompts& prompts)
+    /// Of tokens of a `vocabulary`.
+    Chunk(CudaDevice& gpu, const LoadedApp& app, const TokenSampling& sampling, Stream& stream, const Prompts& prompts,
+          std::uint32_t vocabulary)
         : stream_(stream), items_(prompts.items), max_new_(sampling.max_new) {
-        const std::vector<std::byte> items = items_of(prompts, sampling);
+        const std::vector<std::byte> items = items_of(prompts, sampling, vocabulary);
         in_ = gpu.allocate(MemorySpace::device, items.size());
         out_ = gpu.allocate(MemorySpace::device, std::size_t{items_} * decoder_io(sampling).output_bytes);
         copy_now(in_.bytes(), items);
@@ -109,12 +115,13 @@ private:
 };
 
 /// Without the last layer's unused rows.
-double flop_of_text(double prompt, double made) {
-    constexpr double width = model.width;
-    constexpr double block = 4 * width * width + 2 * width * model.inner;
-    constexpr double pruned = width * width + 2 * width * model.inner;
+double flop_of_text(const DecoderShape& shape, double prompt, double made) {
+    const double width = shape.width;
+    const double behind_attention =
+        width * shape.query_width() + width * (shape.expanded_width() + static_cast<double>(shape.inner));
+    const double block = width * shape.attention_width() + behind_attention;
     const double positions = prompt + made - 1;
-    return 2 * (positions * model.layers * block - (prompt - 1) * pruned + made * width * model.vocabulary);
+    return 2 * (positions * shape.layers * block - (prompt - 1) * behind_attention + made * width * shape.vocabulary);
 }
 
 void print_rate(Precision precision, const Prompts& prompts, double made, const Timing& time, double limit_seconds) {
@@ -131,9 +138,10 @@ std::unique_ptr<LoadedApp> load(Precision precision, const DecoderBenchWeights& 
                                 const TokenSampling& sampling) {
     std::unique_ptr<LoadedApp> app;
     if (precision == Precision::certified) {
-        app = std::make_unique<gpt2::LoadedCertifiedGpt2>(model, weights.weights(), sampling, DeviceKind::cuda);
+        app =
+            std::make_unique<gpt2::LoadedCertifiedGpt2>(weights.shape(), weights.weights(), sampling, DeviceKind::cuda);
     } else {
-        app = std::make_unique<LoadedDecoder>(precision, weights.weights(), sampling);
+        app = std::make_unique<LoadedDecoder>(precision, weights, sampling);
     }
     app->weights()->pack(NodeMemory::of_process(app->weights()->bytes()), {}, 16);
     return app;
@@ -171,15 +179,17 @@ Timing time_chunk(Chunk& chunk, CudaStream& stream) {
 
 void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
                  const TokenSampling& sampling) {
+    const DecoderShape& shape = weights.shape();
     const auto app = load(precision, weights, sampling);
     for (const std::uint32_t items : {8192U, 8448U, 131'072U}) {
         if (precision == Precision::fp32 && items > 8448) {
             continue;  // takes many seconds and adds nothing
         }
         const Prompts prompts{.items = items, .least = prompt_tokens, .most = prompt_tokens};
-        Chunk chunk(gpu, *app, sampling, stream, prompts);
+        Chunk chunk(gpu, *app, sampling, stream, prompts, shape.vocabulary);
         chunk.check();
-        const double limit = items * flop_of_text(prompt_tokens, new_tokens) / sustained_flops(limits_of(precision));
+        const double limit =
+            items * flop_of_text(shape, prompt_tokens, new_tokens) / sustained_flops(limits_of(precision));
         print_rate(precision, prompts, new_tokens, time_chunk(chunk, stream), limit);
         chunk.print_certification();
     }
@@ -189,24 +199,25 @@ void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const
 void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
                KvCache cache) {
     constexpr std::uint32_t made = 128;
+    const DecoderShape& shape = weights.shape();
     const Prompts prompts{.items = 2048, .least = 64, .most = 512};
     const TokenSampling sampling{.max_prompt = prompts.most, .max_new = made, .temperature = 0, .kv_cache = cache};
     const auto app = load(precision, weights, sampling);
-    Chunk chunk(gpu, *app, sampling, stream, prompts);
+    Chunk chunk(gpu, *app, sampling, stream, prompts, shape.vocabulary);
     chunk.check();
     const double mean = static_cast<double>(chunk.count("prompt_tokens")) / prompts.items;
     const double position_bytes =
-        static_cast<double>(decoder::page_bytes(model, sampling, limits_of(precision))) / decoder::page_positions;
+        static_cast<double>(decoder::page_bytes(shape, sampling, limits_of(precision))) / decoder::page_positions;
     const double read = prompts.items * (made - 1) * (mean + made / 2.0) * position_bytes;
     const double limit =
-        read / memory_rate + prompts.items * flop_of_text(mean, made) / sustained_flops(limits_of(precision));
+        read / memory_rate + prompts.items * flop_of_text(shape, mean, made) / sustained_flops(limits_of(precision));
     print_rate(precision, prompts, made, time_chunk(chunk, stream), limit);
     chunk.print_certification();
 }
 
 struct PromptLengths {
     std::uint32_t least = 900;
-    std::uint32_t most = model.positions - 1;
+    std::uint32_t most = small_gpt2.positions - 1;
 };
 
 /// The limit: the products, and those of attention, at the same rate.
@@ -224,12 +235,15 @@ void time_prefill(CudaDevice& gpu, CudaStream& stream, Precision precision, cons
     if (!with_chunks) {
         return;
     }
+    const DecoderShape& shape = weights.shape();
     const auto app = load(precision, weights, sampling);
-    Chunk chunk(gpu, *app, sampling, stream, prompts);
+    Chunk chunk(gpu, *app, sampling, stream, prompts, shape.vocabulary);
     chunk.check();
     const double mean = static_cast<double>(chunk.count("prompt_tokens")) / prompts.items;
-    const double attention = 2.0 * model.width * mean * mean * model.layers;  // each query sees half of the keys
-    const double limit = prompts.items * (flop_of_text(mean, 1) + attention) / sustained_flops(limits_of(precision));
+    const double attention =
+        2.0 * shape.query_width() * mean * mean * shape.layers;  // each query sees half of the keys
+    const double limit =
+        prompts.items * (flop_of_text(shape, mean, 1) + attention) / sustained_flops(limits_of(precision));
     print_rate(precision, prompts, 1, time_chunk(chunk, stream), limit);
     chunk.print_certification();
 }
@@ -274,7 +288,7 @@ bool set_option(TokenSampling& sampling, std::string_view word) {
 std::optional<PromptLengths> lengths_in(std::string_view word) {
     PromptLengths lengths;
     const bool is_whole = std::sscanf(std::string(word).c_str(), "prefill=%u-%u", &lengths.least, &lengths.most) == 2;
-    const bool fits = lengths.least >= 1 && lengths.least <= lengths.most && lengths.most < model.positions;
+    const bool fits = lengths.least >= 1 && lengths.least <= lengths.most;
     return is_whole && fits ? std::optional(lengths) : std::nullopt;
 }
 
@@ -289,10 +303,12 @@ struct Options {
     bool with_cache = false;
     bool with_products = false;
     std::filesystem::path checkpoint{};  ///< Empty: none.
+    std::filesystem::path config{};      ///< Empty: GPT-2 of 124M parameters.
 };
 
 /// Null if a word has no meaning here.
 std::optional<Options> parse(std::span<char* const> words) {
+    constexpr std::string_view config_word = "config=";
     Options options;
     for (const std::string_view word : words) {
         if (const auto precision = enum_of<Precision>(word)) {
@@ -313,6 +329,8 @@ std::optional<Options> parse(std::span<char* const> words) {
             options.with_products = true;
         } else if (word == "log_probabilities") {
             options.sampling.log_probabilities = true;
+        } else if (word.starts_with(config_word)) {
+            options.config = word.substr(config_word.size());
         } else if (word.ends_with(".safetensors")) {
             options.checkpoint = word;
         } else if (!set_option(options.sampling, word)) {
@@ -358,7 +376,7 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
     }
     if (options.with_products && decoder::is_narrow(precision)) {
         time_overlap(gpu, stream, precision);
-        time_products(stream, precision);
+        time_products(stream, precision, weights.shape());
     }
 }
 
@@ -366,21 +384,22 @@ int run(int argc, char** argv) {
     const std::optional<Options> options = parse(std::span<char* const>(argv, argv + argc).subspan(1));
     if (!options) {
         fmt::print(stderr,
-                   "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [mma] [long] "
-                   "[prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] [temperature=T] [top_k=K] "
-                   "[top_p=P] "
-                   "[repetition_penalty=R] [log_probabilities]\n");
+                   "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [config=CONFIG.json] "
+                   "[mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] "
+                   "[temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [log_probabilities]\n");
         return 64;
     }
     const std::unique_ptr<Device> device = make_cuda_device(0, options->device);
     CudaDevice& gpu = as_cuda(*device);
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
-    const DecoderBenchWeights weights;
+    const DecoderBenchWeights weights(options->config.empty() ? small_gpt2 : gpt2::read_config(options->config).shape);
     const TokenSampling& sampling = options->sampling;
-    fmt::print("{}: GPT-2 of 124M parameters, {} + {} tokens, {}\n", gpu.name(), prompt_tokens, new_tokens,
-               sampling.temperature == 0 ? "greedy"
-                                         : fmt::format("temperature {}, top_k {}, top_p {}", sampling.temperature,
-                                                       sampling.top_k, sampling.top_p));
+    fmt::print(
+        "{}: {}, {} + {} tokens, {}\n", gpu.name(),
+        options->config.empty() ? "GPT-2 of 124M parameters" : options->config.native(), prompt_tokens, new_tokens,
+        sampling.temperature == 0
+            ? "greedy"
+            : fmt::format("temperature {}, top_k {}, top_p {}", sampling.temperature, sampling.top_k, sampling.top_p));
     for (const Precision precision : options->precisions.empty() ? precisions_of(gpu) : options->precisions) {
         measure(gpu, as_cuda(*stream), precision, weights, *options);
     }

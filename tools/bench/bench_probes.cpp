@@ -1,6 +1,7 @@
 // What decides the design of products and loops on a GPU, measured apart from models:
 //   bench_probes tiles    each tile of Gemm at the shapes of models, * the chosen one: rate, clock and energy, beside
 //                         cuBLASLt
+//   bench_probes larger   the same at the shapes of GPT-2 medium, large and XL
 //   bench_probes beside   a product on some multiprocessors while others read memory
 //   bench_probes loop     what a round of a loop on the device costs, beside the same kernels without a loop
 // All without an argument.
@@ -19,9 +20,9 @@ namespace {
 
 int run(int argc, char** argv) {
     const std::string_view which = argc > 1 ? argv[1] : "";
-    constexpr std::string_view known[] = {"", "tiles", "beside", "loop"};
+    constexpr std::string_view known[] = {"", "tiles", "larger", "beside", "loop"};
     if (argc > 2 || std::ranges::find(known, which) == std::end(known)) {
-        fmt::print(stderr, "usage: bench_probes [tiles | beside | loop]\n");
+        fmt::print(stderr, "usage: bench_probes [tiles | larger | beside | loop]\n");
         return 64;
     }
     const std::unique_ptr<Device> device = make_cuda_device(0);
@@ -29,7 +30,10 @@ int run(int argc, char** argv) {
     const std::unique_ptr<Stream> stream = gpu.make_stream({});
     fmt::print("{}\n", gpu.name());
     if (which.empty() || which == "tiles") {
-        time_tiles(as_cuda(*stream).handle());
+        time_tiles(false, as_cuda(*stream).handle());
+    }
+    if (which.empty() || which == "larger") {
+        time_tiles(true, as_cuda(*stream).handle());
     }
     if (which.empty() || which == "beside") {
         time_beside(as_cuda(*stream).handle());

@@ -1,6 +1,7 @@
 #include "tools/bench/decoder_bench.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -22,31 +23,38 @@ double sustained_flops(Precision precision) {
     }
 }
 
-DecoderBenchWeights::DecoderBenchWeights() {
-    constexpr std::uint32_t width = model.width;
-    tokens_ = normal(std::size_t{model.vocabulary} * width, 0.02F, 1);
-    positions_ = normal(std::size_t{model.positions} * width, 0.01F, 2);
-    for (std::uint32_t layer = 0; layer < model.layers; ++layer) {
-        add(3 * width, width, 0.06F);
-        add(width, width, 0.08F);
-        add(model.inner, width, 0.04F);
-        add(width, model.inner, 0.05F);
+DecoderBenchWeights::DecoderBenchWeights(const DecoderShape& shape) : shape_(shape) {
+    constexpr std::uint32_t most_layers = 12;
+    const std::uint32_t width = shape.width;
+    const float scale = std::sqrt(static_cast<float>(small_gpt2.width) / static_cast<float>(width));
+    tokens_ = normal(std::size_t{shape.vocabulary} * width, 0.02F, 1);
+    if (!shape.rotary) {
+        positions_ = normal(std::size_t{shape.positions} * width, 0.01F, 2);
+    }
+    for (std::uint32_t layer = 0; layer < std::min(shape.layers, most_layers); ++layer) {
+        add(shape.attention_width(), width, 0.06F * scale);
+        add(width, shape.query_width(), 0.08F * scale);
+        add(shape.expanded_width(), width, 0.04F * scale);
+        add(width, shape.inner, 0.05F * scale);
     }
     gamma_.assign(width, 1);
-    beta_ = normal(width, 0.1F, 3);
+    if (shape.normalisation == DecoderNormalisation::layer) {
+        beta_ = normal(width, 0.1F, 3);
+    }
 }
 
 DecoderWeights DecoderBenchWeights::weights() const {
     const DecoderNorm norm{gamma_, beta_};
     DecoderWeights weights{.tokens = tokens_, .positions = positions_, .last_norm = norm};
-    for (std::size_t i = 0; i < matrices_.size(); i += 4) {
-        const auto linear = [&](std::size_t at) { return DecoderLinear{matrices_[at], biases_[at]}; };
+    for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
+        const std::size_t first = 4 * std::size_t{layer} % matrices_.size();
+        const auto linear = [&](std::size_t i) { return DecoderLinear{matrices_[first + i], biases_[first + i]}; };
         weights.blocks.push_back({.attention_norm = norm,
-                                  .attention = linear(i),
-                                  .projection = linear(i + 1),
+                                  .attention = linear(0),
+                                  .projection = linear(1),
                                   .inner_norm = norm,
-                                  .expansion = linear(i + 2),
-                                  .contraction = linear(i + 3)});
+                                  .expansion = linear(2),
+                                  .contraction = linear(3)});
     }
     return weights;
 }
@@ -54,10 +62,10 @@ DecoderWeights DecoderBenchWeights::weights() const {
 void DecoderBenchWeights::add(std::size_t outputs, std::size_t inputs, float deviation) {
     const auto seed = static_cast<std::uint32_t>(10 + matrices_.size());
     matrices_.push_back(normal(outputs * inputs, deviation, seed));
-    biases_.push_back(normal(outputs, 0.02F, seed + 1000));
+    biases_.push_back(shape_.rotary ? std::vector<float>() : normal(outputs, 0.02F, seed + 1000));
 }
 
-std::vector<std::byte> items_of(const Prompts& prompts, const TokenSampling& sampling) {
+std::vector<std::byte> items_of(const Prompts& prompts, const TokenSampling& sampling, std::uint32_t vocabulary) {
     const std::size_t bytes = decoder_io(sampling).input_bytes;
     std::vector<std::byte> in(prompts.items * bytes);
     std::mt19937 engine(1);
@@ -65,7 +73,7 @@ std::vector<std::byte> items_of(const Prompts& prompts, const TokenSampling& sam
         const auto length = static_cast<std::uint32_t>(prompts.least + engine() % (prompts.most - prompts.least + 1));
         const PromptStart start{.number = i, .tokens = length};
         std::vector<std::uint32_t> tokens(length);
-        std::ranges::generate(tokens, [&] { return static_cast<std::uint32_t>(engine() % model.vocabulary); });
+        std::ranges::generate(tokens, [&] { return static_cast<std::uint32_t>(engine() % vocabulary); });
         std::memcpy(&in[i * bytes], &start, sizeof start);
         std::memcpy(&in[i * bytes + sizeof start], tokens.data(), length * sizeof(std::uint32_t));
     }

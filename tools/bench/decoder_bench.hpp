@@ -12,10 +12,11 @@
 #include "kernels/cuda/precision.hpp"
 #include "kernels/decoder.hpp"
 
-/// Shared by the parts of bench_decoder: GPT-2 of 124M parameters with random weights, 16 prompt tokens and 8 new ones.
+/// Shared by the parts of bench_decoder: a decoder with random weights, 16 prompt tokens and 8 new ones.
 namespace sluice::bench {
 
-constexpr DecoderShape model{
+/// GPT-2 of 124M parameters.
+constexpr DecoderShape small_gpt2{
     .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
 constexpr std::uint32_t prompt_tokens = 16;
 constexpr std::uint32_t new_tokens = 8;
@@ -24,16 +25,19 @@ constexpr double memory_rate = 4.0e12;  // bytes per second of reads on an H200
 /// FLOP/s that cuBLAS sustains for large square products on an H200; for tf32x3, a third of fp16's.
 [[nodiscard]] double sustained_flops(Precision precision);
 
-/// Larger than GPT-2's own initialisation, which would only repeat the last token.
+/// Larger than GPT-2's own initialisation, which would only repeat the last token. From the 13th layer on those of the
+/// first ones again. Biases with learned positions only, as in GPT-2; the head is that of the embeddings.
 class DecoderBenchWeights {
 public:
-    DecoderBenchWeights();
+    explicit DecoderBenchWeights(const DecoderShape& shape);
 
+    [[nodiscard]] const DecoderShape& shape() const noexcept { return shape_; }
     [[nodiscard]] DecoderWeights weights() const;
 
 private:
     void add(std::size_t outputs, std::size_t inputs, float deviation);
 
+    DecoderShape shape_;
     std::vector<float> tokens_, positions_, gamma_, beta_;
     std::vector<std::vector<float>> matrices_, biases_;
 };
@@ -44,8 +48,9 @@ struct Prompts {
     std::uint32_t most;
 };
 
-/// Items with prompts of random lengths and tokens.
-[[nodiscard]] std::vector<std::byte> items_of(const Prompts& prompts, const TokenSampling& sampling);
+/// Items with prompts of random lengths and tokens of a `vocabulary`.
+[[nodiscard]] std::vector<std::byte> items_of(const Prompts& prompts, const TokenSampling& sampling,
+                                              std::uint32_t vocabulary);
 
 /// Device memory available to a decoder.
 [[nodiscard]] std::uint64_t free_bytes(const CudaDevice& gpu);
@@ -55,7 +60,7 @@ void time_passes(CudaDevice& gpu, CudaStream& stream, Precision precision, const
                  const Prompts& prompts, const TokenSampling& sampling);
 
 /// Prints the times of a pass's products for each tile, alternating with cuBLASLt's; * marks the chosen tile.
-void time_products(CudaStream& stream, Precision precision);
+void time_products(CudaStream& stream, Precision precision, const DecoderShape& shape);
 
 inline constexpr std::array quantised_caches{KvCache::fp8, KvCache::int8};
 
@@ -65,8 +70,8 @@ void compare_caches(CudaDevice& gpu, CudaStream& stream, Precision precision, co
 void compare_caches_of_checkpoint(CudaDevice& gpu, CudaStream& stream, Precision precision,
                                   const std::filesystem::path& checkpoint);
 
-/// Prints whether decode attention of some texts hides behind products of others: the largest product on some
-/// multiprocessors, alone and beside attention to the cache on the others.
+/// Prints whether decode attention of some texts hides behind products of others: the largest product of small_gpt2 on
+/// some multiprocessors, alone and beside attention to the cache on the others.
 void time_overlap(CudaDevice& gpu, CudaStream& stream, Precision precision);
 
 }  // namespace sluice::bench

@@ -165,10 +165,10 @@ std::vector<std::byte> beginnings_of(const std::vector<std::byte>& results, cons
 void compare_caches(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights) {
     const TokenSampling greedy{.max_prompt = 512, .max_new = 128, .temperature = 0, .log_probabilities = true};
     compare_texts(gpu, stream, precision, "random weights, greedy",
-                  {.shape = model,
+                  {.shape = weights.shape(),
                    .weights = weights.weights(),
                    .sampling = greedy,
-                   .items = items_of({.items = 2048, .least = 64, .most = 512}, greedy)});
+                   .items = items_of({.items = 2048, .least = 64, .most = 512}, greedy, weights.shape().vocabulary)});
 }
 
 void compare_caches_of_checkpoint(CudaDevice& gpu, CudaStream& stream, Precision precision,

@@ -20,13 +20,15 @@ public:
         : precision_(precision),
           plan_(gpu, {.slots = texts, .rows = texts, .text_pages = 2, .pages = 2 * texts}),
           memory_(plan_.memory()),
-          in_(std::span<const std::byte>(encode(precision, normal(std::size_t{2} * texts * model.width, 0.5F, 3)))),
-          matrix_(
-              std::span<const std::byte>(encode(precision, normal(std::size_t{model.inner} * model.width, 0.04F, 4)))),
-          out_(std::size_t{2} * texts * model.inner * number_bytes(precision)),
-          queries_(std::span<const std::byte>(encode(precision, normal(std::size_t{3} * texts * model.width, 1, 5)))),
-          cache_(std::size_t{2} * texts * decoder::page_positions * 2 * model.width * number_bytes(precision)),
-          mixed_(std::size_t{texts} * model.width * number_bytes(precision)) {
+          in_(std::span<const std::byte>(
+              encode(precision, normal(std::size_t{2} * texts * small_gpt2.width, 0.5F, 3)))),
+          matrix_(std::span<const std::byte>(
+              encode(precision, normal(std::size_t{small_gpt2.inner} * small_gpt2.width, 0.04F, 4)))),
+          out_(std::size_t{2} * texts * small_gpt2.inner * number_bytes(precision)),
+          queries_(
+              std::span<const std::byte>(encode(precision, normal(std::size_t{3} * texts * small_gpt2.width, 1, 5)))),
+          cache_(std::size_t{2} * texts * decoder::page_positions * 2 * small_gpt2.width * number_bytes(precision)),
+          mixed_(std::size_t{texts} * small_gpt2.width * number_bytes(precision)) {
         const std::vector<std::byte> some = encode(precision, normal(1'000'003, 1, 6));
         cache_.set(some);
         std::vector<decoder::Entry> entries(texts);
@@ -63,7 +65,7 @@ public:
         fmt::print(" products beside attention to a cache of {} positions, {} texts\n", positions, texts);
         for (const std::uint32_t for_attention : {0U, 8U, 12U, 16U, 24U}) {
             const Gemm product(
-                {2 * texts, model.inner, model.width}, precision_,
+                {2 * texts, small_gpt2.inner, small_gpt2.width}, precision_,
                 {.a = in_.as(), .b = matrix_.as(), .bias = nullptr, .residual = nullptr, .out = out_.as()},
                 {.multiprocessors = 132 - for_attention});
             const auto products = [&](cudaStream_t s) {
@@ -95,19 +97,19 @@ private:
     static constexpr int products_per_turn = 6;  // about as long as attention on a tenth of the GPU
 
     void attend(std::uint32_t multiprocessors, cudaStream_t stream) const {
-        constexpr std::uint32_t head_size = model.width / model.heads;
+        constexpr std::uint32_t head_size = small_gpt2.width / small_gpt2.heads;
         const decoder::Attention attention{.queries = queries_.as(),
                                            .out = mixed_.as(),
-                                           .stride = 3 * model.width,
-                                           .out_stride = model.width,
-                                           .heads = model.heads,
-                                           .key_heads = model.heads,
+                                           .stride = 3 * small_gpt2.width,
+                                           .out_stride = small_gpt2.width,
+                                           .heads = small_gpt2.heads,
+                                           .key_heads = small_gpt2.heads,
                                            .head_size = head_size,
                                            .positions = 32,
                                            .scale = 0.125F,
                                            .multiprocessors = multiprocessors};
         enqueue_cached_attention(memory_, precision_, attention,
-                                 {.values = cache_.as(), .pages = 2 * texts, .width = model.width}, 0,
+                                 {.values = cache_.as(), .pages = 2 * texts, .width = small_gpt2.width}, 0,
                                  decoder::Attending::continued, stream);
     }
 

@@ -30,6 +30,7 @@ struct Work {
 /// For `rows` rows, `entries` of which need scores and `prompt_rows` belong to `prompts`, of those lengths; the others
 /// attend to `positions`.
 struct PassWork {
+    DecoderShape shape;
     double rows;
     double entries;
     std::vector<std::uint32_t> prompts;
@@ -37,46 +38,53 @@ struct PassWork {
     double prompt_rows;
     double positions;
     double value_bytes;
+    bool normalises_all;  ///< Otherwise products scale their rows, and only the head's are normalised.
 
     [[nodiscard]] Work of(std::string_view kind) const {
-        constexpr double width = model.width;
-        constexpr double layers = model.layers;
+        const double width = shape.width;
+        const double query_width = shape.query_width();
+        const double layers = shape.layers;
         const double row_bytes = width * value_bytes;
+        const double key_bytes = shape.key_width() * value_bytes;
         const double all = (layers - 1) * rows + entries;  // for work that the last layer does not do for every row
         if (kind == "queries, keys, values") {
-            return {.flop = layers * rows * 6 * width * width};
+            return {.flop = layers * rows * 2 * width * shape.attention_width()};
         }
         if (kind == "projection") {
-            return {.flop = all * 2 * width * width};
+            return {.flop = all * 2 * width * query_width};
         }
-        if (kind == "expansion" || kind == "contraction") {
-            return {.flop = all * 2 * width * model.inner};
+        if (kind == "expansion") {
+            return {.flop = all * 2 * width * shape.expanded_width()};
+        }
+        if (kind == "contraction") {
+            return {.flop = all * 2 * width * shape.inner};
         }
         if (kind == "head") {
-            return {.flop = entries * 2 * width * model.vocabulary};
+            return {.flop = entries * 2 * width * shape.vocabulary};
         }
         if (kind == "embedding") {
             return {.bytes = rows * (2 * row_bytes + 4 * width)};
         }
         if (kind == "normalisation") {
-            return {.bytes = (all + layers * rows + entries) * 2 * row_bytes};
+            return {.bytes = ((normalises_all ? all + layers * rows : 0) + entries) * 2 * row_bytes};
         }
         if (kind == "into the cache") {
-            return {.bytes = rows * 4 * row_bytes};
+            return {.bytes = rows * 4 * key_bytes};
         }
         if (kind == "attention of prompts" || kind == "attention of long prompts") {
             Work work;
             for (const double length : prompts) {
                 if ((length >= long_prompt) == (kind == "attention of long prompts")) {
-                    work.flop += (layers - 1) * length * 4 * width * length / 2;  // a query sees half of the keys
-                    work.bytes += (layers - 1) * length * 6 * row_bytes;
+                    work.flop += (layers - 1) * length * 4 * query_width * length / 2;  // a query sees half of the keys
+                    work.bytes += (layers - 1) * length * (2 * query_width * value_bytes + 4 * key_bytes);
                 }
             }
             return work;
         }
         if (kind == "attention to the cache") {
             const double continued = rows - prompt_rows;
-            return {.bytes = ((layers - 1) * continued + entries) * (2 * positions + 2) * row_bytes};
+            return {.bytes = ((layers - 1) * continued + entries) *
+                             (2 * positions * key_bytes + 2 * query_width * value_bytes)};
         }
         return {};
     }
@@ -87,23 +95,27 @@ class PassBench {
 public:
     PassBench(CudaDevice& gpu, Precision precision, const DecoderBenchWeights& weights, const Prompts& prompts,
               const TokenSampling& sampling)
-        : sampling_(sampling), precision_(precision), packer_(model, precision, weights.weights(), packed_) {
+        : shape_(weights.shape()),
+          sampling_(sampling),
+          precision_(precision),
+          packer_(weights.shape(), precision, weights.weights(), packed_) {
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 16);
         weights_ = packer_.on(gpu);
-        sizes_ = decoder::choose_sizes(model, sampling_, precision, gpu.instructions(), prompts.items, free_bytes(gpu));
+        sizes_ =
+            decoder::choose_sizes(shape_, sampling_, precision, gpu.instructions(), prompts.items, free_bytes(gpu));
         plan_ = std::make_unique<decoder::PlanMemory>(
-            gpu, sizes_, decoder::long_prompt_on(gpu, precision, model.size_of_head(), sampling_));
+            gpu, sizes_, decoder::long_prompt_on(gpu, precision, shape_.size_of_head(), sampling_));
         memory_ = plan_->memory();
         const decoder::PassSetup setup{.device = gpu,
-                                       .shape = model,
+                                       .shape = shape_,
                                        .precision = precision,
                                        .sampling = sampling_,
                                        .sizes = sizes_,
                                        .weights = weights_,
                                        .memory = memory_};
         passes_ = decoder::is_narrow(precision) ? make_narrow_passes(setup) : make_float_passes(setup);
-        const std::vector<std::byte> items =
-            items_of({.items = sizes_.slots, .least = prompts.least, .most = prompts.most}, sampling_);
+        const std::vector<std::byte> items = items_of(
+            {.items = sizes_.slots, .least = prompts.least, .most = prompts.most}, sampling_, shape_.vocabulary);
         in_ = gpu.allocate(MemorySpace::device, items.size());
         out_ = gpu.allocate(MemorySpace::device, std::size_t{sizes_.slots} * decoder_io(sampling_).output_bytes);
         copy_now(in_.bytes(), items);
@@ -185,13 +197,15 @@ private:
         }
         std::vector<std::uint32_t> lengths;
         std::ranges::transform(new_texts_, std::back_inserter(lengths), &decoder::Entry::rows);
-        const PassWork work{.rows = static_cast<double>(seen_.rows),
+        const PassWork work{.shape = shape_,
+                            .rows = static_cast<double>(seen_.rows),
                             .entries = static_cast<double>(seen_.entries),
                             .prompts = std::move(lengths),
                             .long_prompt = memory_.long_prompt,
                             .prompt_rows = static_cast<double>(seen_.beginning_rows),
                             .positions = sampling_.max_prompt + (number == 0 ? 0.0 : 3.0),
-                            .value_bytes = static_cast<double>(number_bytes(precision_))};
+                            .value_bytes = static_cast<double>(number_bytes(precision_)),
+                            .normalises_all = !decoder::is_narrow(precision_)};
         fmt::print(" a pass of {}: {} rows, {} of prompts, {} want scores; kernels apart, medians of {}\n", name,
                    seen_.rows, seen_.beginning_rows, seen_.entries, repeats);
         double all = 0;
@@ -210,6 +224,7 @@ private:
         std::fflush(stdout);
     }
 
+    DecoderShape shape_;
     TokenSampling sampling_;
     Precision precision_;
     PackedWeights packed_;

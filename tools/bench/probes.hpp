@@ -8,8 +8,8 @@
 /// The parts of bench_probes; each prints its measurements on the current device.
 namespace sluice::bench {
 
-/// Each tile of Gemm for the models' shapes, beside cuBLASLt.
-void time_tiles(cudaStream_t stream);
+/// Each tile of Gemm for the models' shapes, or for those of the larger GPT-2's, beside cuBLASLt.
+void time_tiles(bool of_larger, cudaStream_t stream);
 
 /// A product on some multiprocessors while others read memory.
 void time_beside(cudaStream_t stream);

@@ -49,6 +49,22 @@ constexpr ProductOfModel products_of_models[] = {
     {"large square", {8192, 8192, 8192}},
 };
 
+constexpr std::uint32_t pass_rows = 16896;
+constexpr ProductOfModel products_of_larger[] = {
+    {"GPT-2 medium, attention", {pass_rows, 3072, 1024}},
+    {"GPT-2 medium, projection", {pass_rows, 1024, 1024}, true},
+    {"GPT-2 medium, expansion", {pass_rows, 4096, 1024, Activation::gelu_tanh}},
+    {"GPT-2 medium, contraction", {pass_rows, 1024, 4096}, true},
+    {"GPT-2 large, attention", {pass_rows, 3840, 1280}},
+    {"GPT-2 large, projection", {pass_rows, 1280, 1280}, true},
+    {"GPT-2 large, expansion", {pass_rows, 5120, 1280, Activation::gelu_tanh}},
+    {"GPT-2 large, contraction", {pass_rows, 1280, 5120}, true},
+    {"GPT-2 XL, attention", {pass_rows, 4800, 1600}},
+    {"GPT-2 XL, projection", {pass_rows, 1600, 1600}, true},
+    {"GPT-2 XL, expansion", {pass_rows, 6400, 1600, Activation::gelu_tanh}},
+    {"GPT-2 XL, contraction", {pass_rows, 1600, 6400}, true},
+};
+
 /// Sets of random operands in bf16, larger together than the second-level cache.
 class ProductOperands {
 public:
@@ -127,14 +143,15 @@ std::vector<Gemm> make_products(const ProductOfModel& product, const ProductOper
 
 }  // namespace
 
-void time_tiles(cudaStream_t stream) {
+void time_tiles(bool of_larger, cudaStream_t stream) {
     constexpr double seconds = 0.5;  // per window; the chosen tile and the library take turns
     constexpr double seconds_of_tile = 0.2;
     const bool wgmma = instructions_of_current_gpu() == MatrixInstructions::wgmma;
     const std::span<const GemmTile> tiles = wgmma ? std::span<const GemmTile>(gemm_tiles) : mma_tiles;
     double sum_of_logarithms = 0;
     int compared = 0;
-    for (const ProductOfModel& product : products_of_models) {
+    const auto products = of_larger ? std::span<const ProductOfModel>(products_of_larger) : products_of_models;
+    for (const ProductOfModel& product : products) {
         const GemmShape& shape = product.shape;
         fmt::print("{}: {} x {} x {}, with bias{}{}\n", product.name, shape.rows, shape.columns, shape.depth,
                    shape.activation == Activation::gelu_tanh ? ", GELU"
@@ -165,11 +182,11 @@ void time_tiles(cudaStream_t stream) {
         }
         for (std::size_t tile = 0; tile < tiles.size(); ++tile) {
             if (tile != chosen[0].tile_number()) {
-                const std::vector<Gemm> products = make_products(product, operands, tile);
-                print_window("  " + describe(tiles[tile]),
-                             windows.sustained([&](std::size_t set, cudaStream_t s) { products[set].enqueue(s); },
-                                               seconds_of_tile),
-                             product.flop());
+                const std::vector<Gemm> other = make_products(product, operands, tile);
+                print_window(
+                    "  " + describe(tiles[tile]),
+                    windows.sustained([&](std::size_t set, cudaStream_t s) { other[set].enqueue(s); }, seconds_of_tile),
+                    product.flop());
             }
         }
     }
