@@ -38,7 +38,7 @@ struct GpuStart {
 /// (CUDA_VISIBLE_DEVICES), because the driver takes time for each visible GPU. Then starts CUDA on them asynchronously,
 /// the ranks of a node in turn. Collective over the node; call before this process's first CUDA call.
 ///
-/// Sets CUDA_DEVICE_MAX_CONNECTIONS to 1 unless it is set: a context takes the driver 45 ms and 11 ms for each
+/// Sets CUDA_DEVICE_MAX_CONNECTIONS to 1 unless it is set: a context takes the driver 45 ms and 12 ms for each
 /// connection (an H200), and a pipeline, whose kernels are all on one stream, gains nothing by several.
 [[nodiscard]] GpuStart start_gpus(const RankContext& context, const GpuWish& wish);
 
