@@ -14,6 +14,8 @@ namespace sluice {
 
 /// CMake chooses the implementation: core/device/cuda_device.cpp with SLUICE_CUDA, else core/device/cuda_absent.cpp.
 
+[[nodiscard]] bool built_with_cuda() noexcept;
+
 /// GPUs that this process sees; 0 in a build without CUDA.
 [[nodiscard]] std::uint32_t cuda_device_count();
 
@@ -44,6 +46,11 @@ struct CudaGpu {
 /// What measured costs are of: its model, and what multiplies on it in this build, "NVIDIA H200, wgmma". Throws Error
 /// (unavailable) when the build has no code for it.
 [[nodiscard]] std::string cuda_device_kind(std::uint32_t index);
+
+/// Starts CUDA's driver and the contexts of these GPUs, by their indexes, one after the other: the driver makes no two
+/// at once, and so the first is there before the last. Empty: of all that this process sees. False if there are none,
+/// or one does not start.
+[[nodiscard]] bool start_cuda_contexts(std::vector<std::uint32_t> gpus);
 
 /// Less than the GPU has, so that it runs what others would; at most what it has.
 struct CudaDeviceOptions {

@@ -3,6 +3,10 @@
 
 namespace sluice {
 
+bool built_with_cuda() noexcept {
+    return false;
+}
+
 std::uint32_t cuda_device_count() {
     return 0;
 }
@@ -36,6 +40,11 @@ std::string cuda_device_uuid(std::uint32_t) {
 
 std::string cuda_device_kind(std::uint32_t) {
     refuse();
+}
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the one with CUDA changes them
+bool start_cuda_contexts(std::vector<std::uint32_t>) {
+    return false;
 }
 
 std::unique_ptr<Device> make_cuda_device(std::uint32_t, const CudaDeviceOptions&) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <typeinfo>
 
 #include "core/device/cuda_error.hpp"
@@ -163,6 +164,10 @@ CudaDevice& as_cuda(Device& device) {
     return static_cast<CudaDevice&>(device);
 }
 
+bool built_with_cuda() noexcept {
+    return true;
+}
+
 std::uint32_t cuda_device_count() {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);
@@ -211,6 +216,18 @@ std::string why_no_cuda() {
         return "no NVIDIA driver";
     }
     return status != cudaSuccess ? cudaGetErrorString(status) : count == 0 ? "none visible" : "";
+}
+
+bool start_cuda_contexts(std::vector<std::uint32_t> gpus) {
+    const std::uint32_t count = cuda_device_count();
+    if (gpus.empty()) {
+        gpus.resize(count);
+        std::iota(gpus.begin(), gpus.end(), 0U);
+    }
+    return !gpus.empty() && std::ranges::all_of(gpus, [&](std::uint32_t gpu) {
+        return gpu < count && cudaSetDevice(static_cast<int>(gpu)) == cudaSuccess &&
+               cudaFree(nullptr) == cudaSuccess;  // the customary way to ask for a GPU's context
+    });
 }
 
 std::unique_ptr<Device> make_cuda_device(std::uint32_t index, const CudaDeviceOptions& options) {

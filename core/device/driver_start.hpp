@@ -13,10 +13,6 @@
 
 namespace sluice {
 
-/// CMake chooses the implementation, as core/device/cuda.hpp says.
-
-[[nodiscard]] bool built_with_cuda() noexcept;
-
 /// The turn of a process among those of its node that start GPUs. The driver starts one GPU at a time, some 0.15 s
 /// each, whichever process asks: where all ask at once all get theirs at the end, and in turn the first can compute
 /// long before the last. Both are called by the thread that starts the GPUs, `pass_on` also if it fails; empty: no
@@ -27,7 +23,7 @@ struct DriverTurn {
 };
 
 /// Starts CUDA's driver and GPUs' contexts in a thread of its own, so that devices made later find it done. What fails
-/// is left for make_cuda_device() to meet. Nothing in a build without CUDA.
+/// is left for make_cuda_device() to meet.
 class DriverStart {
 public:
     /// Of these GPUs, by their indexes; empty: of all that this process sees.

@@ -18,12 +18,6 @@ constexpr std::chrono::hours very_long{1};
 
 class DriverStartInTurn : public testing::Test {
 protected:
-    void SetUp() override {
-        if (!built_with_cuda()) {
-            GTEST_SKIP() << "built without CUDA";
-        }
-    }
-
     DriverTurn turn() {
         return {.wait =
                     [this](const std::stop_token& stop) {
