@@ -15,7 +15,7 @@ void check(cublasStatus_t status, const char* call) {
         check_cuda(cudaErrorMemoryAllocation, call);
     }
     if (status != CUBLAS_STATUS_SUCCESS) {
-        fail_call(call, cublasLtGetStatusString(status));
+        fail_call(call, cublas_lt().status_text(status));
     }
 }
 
@@ -32,7 +32,7 @@ cublasLtHandle_t handle_of_device() {
     const std::lock_guard lock(mutex);
     cublasLtHandle_t& handle = handles[device];
     if (handle == nullptr) {
-        check(cublasLtCreate(&handle), "cublasLtCreate");
+        check(cublas_lt().create(&handle), "cublasLtCreate");
     }
     return handle;
 }
@@ -40,30 +40,30 @@ cublasLtHandle_t handle_of_device() {
 cublasLtMatmulDescOpaque_t* make_product(Precision precision) {
     cublasLtMatmulDesc_t product = nullptr;
     const cublasComputeType_t type = precision == Precision::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    check(cublasLtMatmulDescCreate(&product, type, CUDA_R_32F), "cublasLtMatmulDescCreate");
+    check(cublas_lt().create_product(&product, type, CUDA_R_32F), "cublasLtMatmulDescCreate");
     return product;
 }
 
 cublasLtMatrixLayoutOpaque_t* make_layout(Precision precision, std::uint64_t rows, std::uint64_t columns) {
     cublasLtMatrixLayout_t layout = nullptr;
-    check(cublasLtMatrixLayoutCreate(&layout, data_type(precision), rows, columns, static_cast<std::int64_t>(rows)),
+    check(cublas_lt().create_layout(&layout, data_type(precision), rows, columns, static_cast<std::int64_t>(rows)),
           "cublasLtMatrixLayoutCreate");
     return layout;
 }
 
 using Preference =
     std::unique_ptr<cublasLtMatmulPreferenceOpaque_t,
-                    decltype([](cublasLtMatmulPreference_t handle) { cublasLtMatmulPreferenceDestroy(handle); })>;
+                    decltype([](cublasLtMatmulPreference_t handle) { cublas_lt().destroy_preference(handle); })>;
 
 template <class Value>
 void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
-    check(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
+    check(cublas_lt().set_preference(preference.get(), attribute, &value, sizeof value),
           "cublasLtMatmulPreferenceSetAttribute");
 }
 
 Preference make_preference(const LinearGemmShape& shape, std::size_t workspace_bytes) {
     cublasLtMatmulPreference_t handle = nullptr;
-    check(cublasLtMatmulPreferenceCreate(&handle), "cublasLtMatmulPreferenceCreate");
+    check(cublas_lt().create_preference(&handle), "cublasLtMatmulPreferenceCreate");
     Preference preference(handle);
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
     if (shape.batch_invariant) {
@@ -81,8 +81,7 @@ Preference make_preference(const LinearGemmShape& shape, std::size_t workspace_b
 bool splits_sums(const cublasLtMatmulAlgo_t& algorithm) {
     std::int32_t parts = 0;
     std::size_t written = 0;
-    check(cublasLtMatmulAlgoConfigGetAttribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts,
-                                               &written),
+    check(cublas_lt().algorithm_attribute(&algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts, sizeof parts, &written),
           "cublasLtMatmulAlgoConfigGetAttribute");
     return parts > 1;
 }
@@ -94,9 +93,8 @@ std::vector<cublasLtMatmulHeuristicResult_t> find_algorithms(cublasLtHandle_t ha
                                                              cublasLtMatmulPreference_t preference, int most) {
     std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<std::size_t>(most));
     int count = 0;
-    check(
-        cublasLtMatmulAlgoGetHeuristic(handle, product, weights, in, out, out, preference, most, found.data(), &count),
-        "cublasLtMatmulAlgoGetHeuristic");
+    check(cublas_lt().find_algorithms(handle, product, weights, in, out, out, preference, most, found.data(), &count),
+          "cublasLtMatmulAlgoGetHeuristic");
     found.resize(static_cast<std::size_t>(count));
     return found;
 }
@@ -114,7 +112,7 @@ LinearGemm::LinearGemm(const LinearGemmShape& shape, Precision precision, std::u
       out_(make_layout(precision, shape.outputs, items)) {
     expects(items > 0, "linear layer: no items");
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-        check(cublasLtMatmulDescSetAttribute(product_.get(), attribute, &value, sizeof value),
+        check(cublas_lt().set_product(product_.get(), attribute, &value, sizeof value),
               "cublasLtMatmulDescSetAttribute");
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_T);
@@ -153,8 +151,9 @@ void LinearGemm::choose_for_any_items(const LinearGemmShape& shape, Precision pr
         find_algorithms(handle_, product_.get(), weights_.get(), in.get(), out.get(), preference, most_algorithms);
     const auto fits = [&](const cublasLtMatmulAlgo_t& algorithm, const Layout& some_in, const Layout& some_out) {
         cublasLtMatmulHeuristicResult_t result{};
-        const cublasStatus_t status = cublasLtMatmulAlgoCheck(handle_, product_.get(), weights_.get(), some_in.get(),
-                                                              some_out.get(), some_out.get(), &algorithm, &result);
+        const cublasStatus_t status =
+            cublas_lt().check_algorithm(handle_, product_.get(), weights_.get(), some_in.get(), some_out.get(),
+                                        some_out.get(), &algorithm, &result);
         return status == CUBLAS_STATUS_SUCCESS && result.workspaceSize == 0;
     };
     const auto chosen = std::ranges::find_if(found, [&](const cublasLtMatmulHeuristicResult_t& result) {
@@ -169,9 +168,9 @@ void LinearGemm::choose_for_any_items(const LinearGemmShape& shape, Precision pr
 void LinearGemm::enqueue(cudaStream_t stream) const {
     const float one = 1;
     const float zero = 0;
-    check(cublasLtMatmul(handle_, product_.get(), &one, memory_.weights, weights_.get(), memory_.in, in_.get(), &zero,
-                         memory_.out, out_.get(), memory_.out, out_.get(), &algorithm_, memory_.workspace,
-                         memory_.workspace_bytes, stream),
+    check(cublas_lt().multiply(handle_, product_.get(), &one, memory_.weights, weights_.get(), memory_.in, in_.get(),
+                               &zero, memory_.out, out_.get(), memory_.out, out_.get(), &algorithm_, memory_.workspace,
+                               memory_.workspace_bytes, stream),
           "cublasLtMatmul");
 }
 

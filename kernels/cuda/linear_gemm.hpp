@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -8,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/cuda/cublas_lt.hpp"
 #include "kernels/cuda/precision.hpp"
 
 namespace sluice {
@@ -50,22 +50,17 @@ public:
     void enqueue(cudaStream_t stream) const;
 
 private:
-    template <auto destroy>
     struct Destroy {
-        template <class Handle>
-        void operator()(Handle* handle) const noexcept {
-            destroy(handle);
-        }
+        void operator()(cublasLtMatmulDescOpaque_t* product) const { cublas_lt().destroy_product(product); }
+        void operator()(cublasLtMatrixLayoutOpaque_t* layout) const { cublas_lt().destroy_layout(layout); }
     };
-    template <class Handle, auto destroy>
-    using Owned = std::unique_ptr<Handle, Destroy<destroy>>;
-    using Layout = Owned<cublasLtMatrixLayoutOpaque_t, &cublasLtMatrixLayoutDestroy>;
+    using Layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, Destroy>;
 
     void choose_for_any_items(const LinearGemmShape& shape, Precision precision, cublasLtMatmulPreference_t preference);
 
     LinearGemmMemory memory_;
     cublasLtHandle_t handle_;  // shared by all layers of the device
-    Owned<cublasLtMatmulDescOpaque_t, &cublasLtMatmulDescDestroy> product_;
+    std::unique_ptr<cublasLtMatmulDescOpaque_t, Destroy> product_;
     Layout weights_;
     Layout in_;
     Layout out_;

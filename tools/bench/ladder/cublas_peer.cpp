@@ -5,6 +5,7 @@
 
 #include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
+#include "kernels/cuda/cublas_lt.hpp"
 
 namespace sluice::ladder {
 namespace {
@@ -15,7 +16,7 @@ constexpr int timed_calls = 5;
 
 void check_peer(cublasStatus_t status, const char* call) {
     if (status != CUBLAS_STATUS_SUCCESS) {
-        fail_call(call, cublasLtGetStatusString(status));
+        fail_call(call, cublas_lt().status_text(status));
     }
 }
 
@@ -44,10 +45,10 @@ CublasPeer::CublasPeer(const PeerShape& shape, const PeerMemory& memory, cudaStr
     : shape_(shape), workspace_(workspace_bytes) {
     const cudaDataType_t type = type_of(shape.precision);
     const bool b_as_weights = shape.precision != Precision::fp32;
-    check_peer(cublasLtCreate(&handle_), "cublasLtCreate");
-    check_peer(cublasLtMatmulDescCreate(&product_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+    check_peer(cublas_lt().create(&handle_), "cublasLtCreate");
+    check_peer(cublas_lt().create_product(&product_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-        check_peer(cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof value),
+        check_peer(cublas_lt().set_product(product_, attribute, &value, sizeof value),
                    "cublasLtMatmulDescSetAttribute");
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, b_as_weights ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -57,21 +58,21 @@ CublasPeer::CublasPeer(const PeerShape& shape, const PeerMemory& memory, cudaStr
         set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     }
     const auto layout = [&](cublasLtMatrixLayout_t& to, std::uint64_t rows, std::uint64_t columns) {
-        check_peer(cublasLtMatrixLayoutCreate(&to, type, rows, columns, static_cast<std::int64_t>(rows)),
+        check_peer(cublas_lt().create_layout(&to, type, rows, columns, static_cast<std::int64_t>(rows)),
                    "cublasLtMatrixLayoutCreate");
     };
     b_as_weights ? layout(b_, shape.k, shape.n) : layout(b_, shape.n, shape.k);
     layout(a_, shape.k, shape.m);
     layout(out_, shape.n, shape.m);
     cublasLtMatmulPreference_t preference = nullptr;
-    check_peer(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
-    check_peer(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                                    &workspace_bytes, sizeof workspace_bytes),
+    check_peer(cublas_lt().create_preference(&preference), "cublasLtMatmulPreferenceCreate");
+    check_peer(cublas_lt().set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
+                                          sizeof workspace_bytes),
                "cublasLtMatmulPreferenceSetAttribute");
     std::array<cublasLtMatmulHeuristicResult_t, most_algorithms> found{};
-    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle_, product_, b_, a_, out_, out_, preference,
-                                                                 most_algorithms, found.data(), &tried_);
-    cublasLtMatmulPreferenceDestroy(preference);
+    const cublasStatus_t status = cublas_lt().find_algorithms(handle_, product_, b_, a_, out_, out_, preference,
+                                                              most_algorithms, found.data(), &tried_);
+    cublas_lt().destroy_preference(preference);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
         tried_ = 0;
         return;
@@ -103,19 +104,19 @@ CublasPeer::CublasPeer(const PeerShape& shape, const PeerMemory& memory, cudaStr
 }
 
 CublasPeer::~CublasPeer() {
-    cublasLtMatrixLayoutDestroy(a_);
-    cublasLtMatrixLayoutDestroy(b_);
-    cublasLtMatrixLayoutDestroy(out_);
-    cublasLtMatmulDescDestroy(product_);
-    cublasLtDestroy(handle_);
+    cublas_lt().destroy_layout(a_);
+    cublas_lt().destroy_layout(b_);
+    cublas_lt().destroy_layout(out_);
+    cublas_lt().destroy_product(product_);
+    cublas_lt().destroy(handle_);
 }
 
 void CublasPeer::run(const PeerMemory& memory, const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream) const {
     const float one = 1;
     const float add = shape_.residual ? 1 : 0;
     const void* const others = shape_.residual ? memory.residual : memory.out;
-    check_peer(cublasLtMatmul(handle_, product_, &one, memory.b, b_, memory.a, a_, &add, others, out_, memory.out, out_,
-                              &algorithm, workspace_.as(), workspace_bytes, stream),
+    check_peer(cublas_lt().multiply(handle_, product_, &one, memory.b, b_, memory.a, a_, &add, others, out_, memory.out,
+                                    out_, &algorithm, workspace_.as(), workspace_bytes, stream),
                "cublasLtMatmul");
 }
 
