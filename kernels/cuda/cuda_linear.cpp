@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -99,15 +100,18 @@ LinearShape padded(LinearShape shape) {
     return shape;
 }
 
-/// (out, channel * positions + position) to (out, position * channels + channel), the activations' order.
-std::vector<float> in_memory_order(const LinearShape& shape, std::span<const float> weights) {
+/// `rows` outputs from `first` on: (out, channel * positions + position) to (out, position * channels + channel), the
+/// activations' order.
+std::vector<float> in_memory_order(const LinearShape& shape, std::span<const float> weights, std::size_t first,
+                                   std::size_t rows) {
     const std::size_t positions = shape.inputs / shape.channels;
     const LinearShape to = padded(shape);
-    std::vector<float> result(std::size_t{shape.outputs} * to.inputs);
-    for (std::size_t row = 0; row < shape.outputs; ++row) {
+    std::vector<float> result(rows * to.inputs);
+    for (std::size_t row = 0; row < rows; ++row) {
+        const std::span<const float> from = weights.subspan((first + row) * shape.inputs, shape.inputs);
         for (std::size_t p = 0; p < positions; ++p) {
             for (std::size_t c = 0; c < shape.channels; ++c) {
-                result[row * to.inputs + p * to.channels + c] = weights[row * shape.inputs + c * positions + p];
+                result[row * to.inputs + p * to.channels + c] = from[c * positions + p];
             }
         }
     }
@@ -122,9 +126,14 @@ std::unique_ptr<Layer> make_cuda_linear(const LinearShape& shape, Precision prec
     expects(weights.size() == std::size_t{shape.outputs} * shape.inputs && bias.size() == shape.outputs,
             "linear: weights or bias have the wrong size");
     const LinearShape on_gpu = padded(shape);
-    const std::size_t count = std::size_t{on_gpu.outputs} * on_gpu.inputs;
-    const CudaWeights packed_weights(packed, count * element_bytes(precision),
-                                     [=] { return encode(precision, in_memory_order(shape, weights)); });
+    const std::size_t row_bytes = on_gpu.inputs * element_bytes(precision);
+    const std::size_t piece_rows = rows_of_piece(on_gpu.inputs);
+    const CudaWeights packed_weights(
+        packed, on_gpu.outputs * row_bytes, piece_rows * row_bytes, [=](std::uint32_t piece) {
+            const std::size_t first = piece * piece_rows;
+            const std::size_t rows = std::min<std::size_t>(piece_rows, shape.outputs - first);
+            return encode(precision, in_memory_order(shape, weights, first, rows));
+        });
     const Precision of_bias = has_own_product(precision) ? Precision::fp32 : precision;
     const CudaWeights packed_bias(packed, bias.size() * element_bytes(of_bias), [=] { return encode(of_bias, bias); });
     return make_cuda_layer<Linear>(io_shape(on_gpu, precision), on_gpu, precision, packed_weights, packed_bias);

@@ -28,12 +28,21 @@ void copy_now(std::span<std::byte> to, std::span<const std::byte> from) {
 }
 
 CudaWeights::CudaWeights(PackedWeights& packed, std::size_t bytes, Make make)
-    : room_(packed.reserve(bytes, {[bytes, make = std::move(make)](std::byte* room) {
-                               const std::vector<std::byte> made = make();
-                               expects(made.size() == bytes, "weights: packed to another size than reserved");
-                               std::ranges::copy(made, room);
-                           }})),
-      bytes_(bytes) {}
+    : CudaWeights(packed, bytes, bytes, [make = std::move(make)](std::uint32_t) { return make(); }) {}
+
+CudaWeights::CudaWeights(PackedWeights& packed, std::size_t bytes, std::size_t piece_bytes, const MakePiece& make)
+    : bytes_(bytes) {
+    std::vector<PackedWeights::Part> parts;
+    for (std::size_t at = 0; at < bytes; at += piece_bytes) {
+        const auto piece = static_cast<std::uint32_t>(parts.size());
+        parts.emplace_back([at, piece, size = std::min(piece_bytes, bytes - at), make](std::byte* room) {
+            const std::vector<std::byte> made = make(piece);
+            expects(made.size() == size, "weights: packed to another size than reserved");
+            std::ranges::copy(made, room + at);
+        });
+    }
+    room_ = packed.reserve(bytes, std::move(parts));
+}
 
 Buffer CudaWeights::on(Device& device) const {
     Buffer copy = device.allocate(MemorySpace::device, bytes_);

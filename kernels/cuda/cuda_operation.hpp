@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -43,6 +44,12 @@ public:
 
     CudaWeights(PackedWeights& packed, std::size_t bytes, Make make);
 
+    /// Makes piece number `piece`; called at most once for each, on any threads.
+    using MakePiece = std::function<std::vector<std::byte>(std::uint32_t piece)>;
+
+    /// One piece lies behind the other, of `piece_bytes` each; the last may be shorter.
+    CudaWeights(PackedWeights& packed, std::size_t bytes, std::size_t piece_bytes, const MakePiece& make);
+
     /// A copy in the memory of `device`, aligned to 256 bytes.
     [[nodiscard]] Buffer on(Device& device) const;
 
@@ -50,6 +57,12 @@ private:
     PackedWeights::Room room_;
     std::size_t bytes_;
 };
+
+/// Rows of `columns` values that make a piece: enough for a thread to be worth it, few enough for the cache.
+[[nodiscard]] constexpr std::size_t rows_of_piece(std::size_t columns) {
+    constexpr std::size_t values = std::size_t{1} << 19U;
+    return std::max<std::size_t>(values / columns, 1);
+}
 
 /// A layer that keeps its shape, its precision and its weights, and makes an Op of them on each device:
 /// Op(shape, precision, device, max_items, Buffer...), with a buffer for each of the weights.

@@ -12,14 +12,14 @@
 namespace sluice {
 namespace {
 
-/// Drops the lowest `bits` of the mantissa, rounding to nearest even; NaN and infinity keep their kind.
+/// Drops the lowest `bits` of the mantissa, rounding to nearest even; NaN and infinity keep their kind. Without a
+/// branch, so that loops are vectorised.
 std::uint32_t rounded(float value, int bits) {
+    constexpr std::uint32_t quiet = 0x00400000;
     const auto word = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t low = (1U << bits) - 1;
-    if (!std::isfinite(value)) {
-        return std::isnan(value) ? (word | 0x00400000U) & ~low : word;
-    }
-    return (word + (low >> 1) + ((word >> bits) & 1U)) & ~low;
+    const std::uint32_t nearest = word + (low >> 1) + ((word >> bits) & 1U);
+    return (std::isnan(value) ? word | quiet : nearest) & ~low;
 }
 
 float tf32(float value) {

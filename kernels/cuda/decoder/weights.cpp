@@ -22,26 +22,33 @@ struct Wanted {
     std::uint32_t padded_columns;
 };
 
-std::vector<float> padded(std::span<const float> values, const Wanted& wanted) {
-    std::vector<float> result(std::size_t{wanted.padded_rows} * wanted.padded_columns);
-    for (std::size_t row = 0; row < wanted.rows; ++row) {
-        std::ranges::copy(values.subspan(row * wanted.columns, wanted.columns),
+/// Some of its padded rows.
+struct Rows {
+    std::size_t first;
+    std::size_t count;
+};
+
+std::vector<float> padded(std::span<const float> values, const Wanted& wanted, const Rows& rows) {
+    std::vector<float> result(rows.count * wanted.padded_columns);
+    for (std::size_t row = 0; row < rows.count && rows.first + row < wanted.rows; ++row) {
+        std::ranges::copy(values.subspan((rows.first + row) * wanted.columns, wanted.columns),
                           result.begin() + static_cast<std::ptrdiff_t>(row * wanted.padded_columns));
     }
     return result;
 }
 
 /// Transposes a matrix stored as (columns, rows). In squares, so that reads and writes stay in the cache.
-std::vector<float> padded_across(std::span<const float> values, const Wanted& wanted) {
+std::vector<float> padded_across(std::span<const float> values, const Wanted& wanted, const Rows& rows) {
     constexpr std::size_t side = 32;
-    std::vector<float> result(std::size_t{wanted.padded_rows} * wanted.padded_columns);
-    for (std::size_t first_row = 0; first_row < wanted.rows; first_row += side) {
-        const std::size_t end_row = std::min<std::size_t>(first_row + side, wanted.rows);
+    const std::size_t end = std::min<std::size_t>(rows.first + rows.count, wanted.rows);
+    std::vector<float> result(rows.count * wanted.padded_columns);
+    for (std::size_t first_row = rows.first; first_row < end; first_row += side) {
+        const std::size_t end_row = std::min(first_row + side, end);
         for (std::size_t first_column = 0; first_column < wanted.columns; first_column += side) {
             const std::size_t end_column = std::min<std::size_t>(first_column + side, wanted.columns);
             for (std::size_t column = first_column; column < end_column; ++column) {
                 for (std::size_t row = first_row; row < end_row; ++row) {
-                    result[row * wanted.padded_columns + column] = values[column * wanted.rows + row];
+                    result[(row - rows.first) * wanted.padded_columns + column] = values[column * wanted.rows + row];
                 }
             }
         }
@@ -49,18 +56,21 @@ std::vector<float> padded_across(std::span<const float> values, const Wanted& wa
     return result;
 }
 
-CudaWeights of_values(PackedWeights& packed, Precision precision, const Wanted& wanted,
-                      std::function<std::vector<float>()> make) {
-    const std::size_t bytes = std::size_t{wanted.padded_rows} * wanted.padded_columns * number_bytes(precision);
-    return {packed, bytes, [precision, row = wanted.padded_columns, make = std::move(make)] {
-                return precision == Precision::tf32x3 ? encode_half_parts(make(), row, "weights")
-                                                      : encode(precision, make());
+CudaWeights of_rows(PackedWeights& packed, Precision precision, const Wanted& wanted,
+                    const std::function<std::vector<float>(const Rows&)>& make) {
+    const std::size_t row_bytes = wanted.padded_columns * number_bytes(precision);
+    const std::size_t piece_rows = rows_of_piece(wanted.padded_columns);
+    return {packed, wanted.padded_rows * row_bytes, piece_rows * row_bytes, [=](std::uint32_t piece) {
+                const std::size_t first = piece * piece_rows;
+                const std::vector<float> values = make({first, std::min(piece_rows, wanted.padded_rows - first)});
+                return precision == Precision::tf32x3 ? encode_half_parts(values, wanted.padded_columns, "weights")
+                                                      : encode(precision, values);
             }};
 }
 
 CudaWeights of_floats(PackedWeights& packed, std::span<const float> values, std::uint32_t count) {
     const Wanted wanted{1, static_cast<std::uint32_t>(values.size()), 1, count};
-    return of_values(packed, Precision::fp32, wanted, [=] { return padded(values, wanted); });
+    return of_rows(packed, Precision::fp32, wanted, [=](const Rows& rows) { return padded(values, wanted, rows); });
 }
 
 struct Size {
@@ -76,7 +86,7 @@ CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<cons
     const Wanted wanted = by_inputs ? Wanted{inputs.values, outputs.values, inputs.stride, outputs.stride}
                                     : Wanted{outputs.values, inputs.values, outputs.values, inputs.values};
     const auto make = by_inputs == (order == MatrixOrder::by_inputs) ? &padded : &padded_across;
-    return of_values(packed, precision, wanted, [=] { return make(weights, wanted); });
+    return of_rows(packed, precision, wanted, [=](const Rows& rows) { return make(weights, wanted, rows); });
 }
 
 /// Weights stored as (tokens, inputs).
@@ -89,7 +99,7 @@ CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderS
 
 /// Values that change no bit of what they are added to.
 CudaWeights of_nothing(PackedWeights& packed, std::uint32_t count) {
-    return of_values(packed, Precision::fp32, {1, count, 1, count}, [=] { return std::vector<float>(count, -0.0F); });
+    return {packed, count * sizeof(float), [=] { return sluice::bytes_of(std::vector<float>(count, -0.0F)); }};
 }
 
 /// Weights, (outputs, inputs), for rows that are not yet normalised: they include gamma and subtract the rows' mean,
@@ -98,8 +108,8 @@ std::vector<float> normalising(const DecoderLinear& linear, std::span<const floa
     const auto inputs = static_cast<std::uint32_t>(gamma.size());
     const auto outputs = static_cast<std::uint32_t>(linear.weights.size() / inputs);
     const Wanted wanted{outputs, inputs, outputs, inputs};
-    std::vector<float> values = linear.order == MatrixOrder::by_outputs ? padded(linear.weights, wanted)
-                                                                        : padded_across(linear.weights, wanted);
+    const auto make = linear.order == MatrixOrder::by_outputs ? &padded : &padded_across;
+    std::vector<float> values = make(linear.weights, wanted, {0, outputs});
     for (std::uint32_t n = 0; n < outputs; ++n) {
         const std::span<float> row(&values[std::size_t{n} * inputs], inputs);
         std::ranges::transform(row, gamma, row.begin(), std::multiplies());
@@ -156,8 +166,8 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
         own_head_ = of_tokens(packed, precision, shape, weights.head);
     }
     if (shape.rotary) {
-        const auto floats = static_cast<std::uint32_t>(rotary_floats(shape));
-        angles_ = of_values(packed, Precision::fp32, {1, floats, 1, floats}, [shape] { return rotary_table(shape); });
+        angles_.emplace(packed, rotary_floats(shape) * sizeof(float),
+                        [shape] { return sluice::bytes_of(rotary_table(shape)); });
     }
     const Strides strides = strides_of(shape, precision);
     const bool folds = is_narrow(precision);
