@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::size_t longest_wrong_name = 64;  // the cost is quadratic, and no name of ours comes near this
 
+std::string small_letters(std::string_view text) {
+    std::string small(text);
+    std::ranges::transform(small, small.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return small;
+}
+
 /// Decimals for three significant digits of a `value` of at least 1.
 int decimals_of(double value) {
     return value < 10 ? 2 : value < 100 ? 1 : 0;
@@ -107,7 +114,7 @@ std::string_view closest_name(std::string_view wrong, std::span<const std::strin
     std::size_t nearest = std::max<std::size_t>(1, wrong.size() / 3) + 1;
     std::string_view found;
     for (const std::string_view name : names) {
-        const std::size_t distance = edit_distance(wrong, name);
+        const std::size_t distance = edit_distance(small_letters(wrong), small_letters(name));
         if (distance < nearest && distance < name.size()) {
             nearest = distance;
             found = name;

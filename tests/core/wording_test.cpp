@@ -56,6 +56,11 @@ TEST(ClosestName, IsTheNearestOne) {
     EXPECT_EQ(closest_name("devce", some_names), "device");
 }
 
+TEST(ClosestName, IsFoundInCapitals) {
+    EXPECT_EQ(closest_name("MODE", some_names), "mode");
+    EXPECT_EQ(closest_name("Devicse", some_names), "devices");
+}
+
 TEST(ClosestName, IsEmptyWhenNothingIsNear) {
     EXPECT_EQ(closest_name("", some_names), "");
     EXPECT_EQ(closest_name("zzzzz", some_names), "");
