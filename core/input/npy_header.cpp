@@ -198,7 +198,12 @@ NpyHeader read_npy_header(const InputFile& file, NpyElements expected) {
     const std::size_t shortest = length_at + 2;
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(start.size(), file.size()));
     file.read(0, std::as_writable_bytes(std::span(start).first(bytes)));
-    if (bytes < shortest || !std::string_view(start.data(), bytes).starts_with(magic)) {
+    const bool is_npy = std::string_view(start.data(), bytes).starts_with(magic);
+    if (is_npy && bytes < shortest) {
+        file.reject(bad_header, fmt::format("an .npy file that ends after {} bytes, within its header", bytes),
+                    "copy or save the file again");
+    }
+    if (!is_npy) {
         file.reject(bad_header, "not an .npy file (its first bytes are not \\x93NUMPY)", "check [input].format");
     }
     const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(start[at]); };

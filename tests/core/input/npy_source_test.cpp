@@ -143,6 +143,7 @@ TEST_F(NpySource, RefusesAnythingButNpyOfAKnownVersion) {
 
     EXPECT_THAT(failure("item\n1\n"), HasSubstr("65 E-INP-031 items.npy: not an .npy file"));
     EXPECT_THAT(failure(""), HasSubstr("65 E-INP-031 items.npy: not an .npy file"));
+    EXPECT_THAT(failure(good.substr(0, 8)), HasSubstr("65 E-INP-031 items.npy: an .npy file that ends after 8 bytes"));
     EXPECT_THAT(failure(npy("{}", "", 4)), HasSubstr("65 E-INP-031 items.npy: .npy version 4.0"));
     EXPECT_THAT(failure(npy("{}", "", 0)), HasSubstr("65 E-INP-031 items.npy: .npy version 0.0"));
     EXPECT_THAT(failure(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)),
