@@ -244,10 +244,10 @@ std::string header(const RunReport& report, const Verdict& verdict, bool timed) 
     if (!report.ended_by.empty()) {
         out += fmt::format("ended by {}\n", report.ended_by);
     }
-    out += fmt::format("{} of up to {} items, depth {}, {}, {}; {}, {} ({}{}{})\n", count_of(report.chunks, "chunk"),
-                       report.chunk_items, report.depth, name_of(report.mode), name_of(report.distribution),
-                       count_of(report.ranks.size() + report.lost.size(), "rank"), count_of(report.devices(), "device"),
-                       name_of(report.device),
+    out += fmt::format("{} of up to {}, depth {}, {}, {}; {}, {} ({}{}{})\n", count_of(report.chunks, "chunk"),
+                       count_of(report.chunk_items, "item"), report.depth, name_of(report.mode),
+                       name_of(report.distribution), count_of(report.ranks.size() + report.lost.size(), "rank"),
+                       count_of(report.devices(), "device"), name_of(report.device),
                        report.device == DeviceKind::cuda ? fmt::format(", {}", name_of(report.precision)) : "",
                        report.device_note.empty() ? "" : fmt::format("; {}", report.device_note));
     if (!report.chunk_note.empty()) {

@@ -98,6 +98,10 @@ TEST(LatencyTable, StatesWhatRanHowFastAndHowWellTheClocksAgree) {
     EXPECT_EQ(lines.at(2), "clocks aligned to ±3.1 µs (ping-pong, 32 rounds)");
     EXPECT_EQ(lines.at(3), "output: labels.csv");
     EXPECT_EQ(lines.at(4), "report: report.json");
+
+    RunReport single = example_run(2);
+    single.chunk_items = 1;
+    EXPECT_THAT(lines_of(latency_table(single, TableForm::full)).at(1), HasSubstr(" of up to 1 item, "));
 }
 
 TEST(LatencyTable, FitsIntoADozenLinesOfItsBriefForm) {
