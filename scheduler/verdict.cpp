@@ -19,9 +19,10 @@ constexpr double most_over_capacity = 1.25;  // of a steady rate, by the errors 
 constexpr double long_part = 0.5;            // of the run, for start-up or the end to bind
 constexpr double straggler_factor = 1.25;
 constexpr std::size_t least_chunks_to_compare = 3;  // per device: fewer are not significant
-constexpr double contended_share = 0.2;
-constexpr double throttled_share = 0.05;  // of the run
-constexpr double least_load = 0.25;       // of its capacity: below, a resource's threads do not matter
+constexpr double contended_share = 0.2;             // of a thread's busy time
+constexpr double contended_in_run = 0.05;           // of the run: below, the waits cost nothing that matters
+constexpr double throttled_share = 0.05;            // of the run
+constexpr double least_load = 0.25;                 // of its capacity: below, a resource's threads do not matter
 constexpr std::size_t most_stragglers = 3;
 
 double seconds(nanoseconds time) {
@@ -74,20 +75,23 @@ void find_stragglers(Verdict& verdict, const RunReport& run, const std::vector<R
 }
 
 /// Only threads with much to do: delays of others do not matter.
-void find_contention(Verdict& verdict, const std::vector<Resource>& resources) {
+void find_contention(Verdict& verdict, const std::vector<Resource>& resources, double wall) {
     for (const Resource& resource : resources) {
         if (resource.capacity * least_load > verdict.steady) {
             continue;
         }
         nanoseconds busy{0};
         nanoseconds delayed{0};
+        double threads = 0;
         for (const Worker& instance : resource.workers) {
             if (instance.delayed) {
                 busy += instance.busy;
                 delayed += std::min(*instance.delayed, instance.busy);
+                ++threads;
             }
         }
-        if (busy.count() > 0 && seconds(delayed) >= contended_share * seconds(busy)) {
+        if (busy.count() > 0 && seconds(delayed) >= contended_share * seconds(busy) &&
+            seconds(delayed) >= contended_in_run * wall * threads) {
             verdict.contended.push_back({.stage = resource.main_stage(), .share = seconds(delayed) / seconds(busy)});
         }
     }
@@ -225,7 +229,7 @@ Verdict judge(const RunReport& run) {
                     : verdict.share >= binding_share    ? Bound::stage
                                                         : Bound::nothing;
     find_stragglers(verdict, run, resources);
-    find_contention(verdict, resources);
+    find_contention(verdict, resources, awake);
     find_throttled(verdict, run.ranks, awake);
     verdict.gpu_limits = find_gpu_limits(run.ranks);
     if (verdict.bound == Bound::stage && verdict.binding == Stage::compute && !verdict.stragglers.empty() &&

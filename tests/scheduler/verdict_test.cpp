@@ -327,6 +327,18 @@ TEST(Verdict, TellsThreadsWithoutACpuFromSlowCode) {
     EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("waited 50 % of their time for a CPU")));
 }
 
+TEST(Verdict, DoesNotCallAShortWaitInALongStartUpContention) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 1s, 1s, {device(Stage::compute, 1s, 1000)})};
+    ranks[0].breakdown.instances[0].delayed = 900ms;
+    ASSERT_THAT(judge(run_of(ranks, 1000)).contended, SizeIs(1));
+
+    ranks[0].milestones.start = -30s;
+
+    const Verdict verdict = judge(run_of(ranks, 1000));
+    EXPECT_EQ(verdict.bound, Bound::startup);
+    EXPECT_THAT(verdict.contended, IsEmpty());
+}
+
 TEST(Verdict, MeasuresTheRunFromTheFirstStartToTheLastFinish) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 1s, 2s, {}), rank_of(1, 0s, 1s, 4s, {})};
     ranks[0].milestones.start = -1s;
