@@ -26,7 +26,8 @@ struct RunIdentity {
 /// XXH3-128 of all of it, 32 hexadecimal digits.
 [[nodiscard]] std::string fingerprint(const RunIdentity& identity);
 
-/// "items (was 12, is 13)" for each difference, including names that only one of them has. Empty: the same run.
+/// "items (was 12, is 13)" for each difference, including names that only one of them has; of the chunks of a part,
+/// which follow from the rest, only where nothing else differs. Empty: the same run.
 [[nodiscard]] std::vector<std::string> differences(const RunIdentity& was, const RunIdentity& is);
 
 /// The contents of job.json.

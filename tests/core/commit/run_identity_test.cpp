@@ -45,6 +45,15 @@ TEST(RunIdentity, NamesWhatDiffers) {
     EXPECT_NE(fingerprint(other), fingerprint(example()));
 }
 
+TEST(RunIdentity, NamesTheSizeOfPartsOnlyWhereNothingElseDiffers) {
+    RunIdentity other = example();
+    other.chunks_per_part = 6;
+    EXPECT_THAT(differences(example(), other), ElementsAre("chunks_per_part (was '5', is '6')"));
+
+    other.items = 999;
+    EXPECT_THAT(differences(example(), other), ElementsAre("items (was '1000', is '999')"));
+}
+
 TEST(RunIdentity, DoesNotDependOnTheOrderOfItsSettings) {
     RunIdentity other = example();
     std::swap(other.settings[0], other.settings[2]);
