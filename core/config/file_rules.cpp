@@ -117,7 +117,7 @@ void complete_input(JobConfig::Input& input, const StatedJob& stated) {
     if (stated.find("input.path") == nullptr && input.count) {
         return check_bare_input(input, stated);
     }
-    stated.require("input.path");
+    stated.require("input.path", "name the file to read; for an app that needs no text, input.count alone will do");
     if (input.count == 1U) {
         input.count.reset();
     }

@@ -126,13 +126,14 @@ const std::string& StatedJob::where(std::string_view full_name) const {
     return setting == nullptr ? origin.name : setting->where;
 }
 
-void StatedJob::require(std::string_view full_name) const {
+void StatedJob::require(std::string_view full_name, std::string hint) const {
     if (find(full_name) == nullptr) {
         const std::size_t dot = full_name.rfind('.');
         refuse_job("E-CFG-013", origin.name,
                    dot == std::string_view::npos
                        ? fmt::format("{} is required", full_name)
-                       : fmt::format("[{}].{} is required", full_name.substr(0, dot), full_name.substr(dot + 1)));
+                       : fmt::format("[{}].{} is required", full_name.substr(0, dot), full_name.substr(dot + 1)),
+                   std::move(hint));
     }
 }
 

@@ -40,7 +40,7 @@ struct StatedJob {
     [[nodiscard]] const std::string& where(std::string_view full_name) const;
 
     /// Throws Error (configuration) when the job does not set this required key.
-    void require(std::string_view full_name) const;
+    void require(std::string_view full_name, std::string hint = {}) const;
 
     /// Throws Error (configuration): the key does not go together with another one.
     [[noreturn]] void refuse_pair(std::string_view full_name, std::string_view what, std::string hint = {}) const;

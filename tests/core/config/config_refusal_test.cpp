@@ -171,6 +171,10 @@ TEST_P(RefusesAJob, WithItsPlaceAndReason) {
 INSTANTIATE_TEST_SUITE_P(Config, RefusesAJob, testing::ValuesIn(bad_jobs()),
                          [](const auto& entry) { return std::string(entry.param.name); });
 
+TEST(Config, SaysThatAJobWithoutAnInputMayCountItsItems) {
+    EXPECT_NE(refusal("app = \"namegen\"\n").text.hint.find("input.count"), std::string::npos);
+}
+
 TEST(Config, SaysWhatToDoWithAFileOfAnotherFormat) {
     const auto hint = [](const char* change) { return refusal(smallest_job, {set(change)}).text.hint; };
 
