@@ -155,12 +155,13 @@ void Watcher::end_after(const Hang& hang) {
     const bool written =
         !hang.dump_file.empty() && run_for(longest_dump, [hang] { append_to(hang.dump_file, hang.dump); });
     const std::string committed = board_.describe_committed();
-    const ErrorText text{.id = "E-RUN-076",
-                         .where = hang.where,
-                         .what = "hangs: " + hang.what,
-                         .hint = fmt::format("{}{}{}who waits for what{}:", committed.empty() ? "" : "at least ",
-                                             committed, committed.empty() ? "" : "; ",
-                                             written ? ", also in " + escaped(hang.dump_file.native()) : "")};
+    const ErrorText text{
+        .id = "E-RUN-076",
+        .where = hang.where,
+        .what = "hangs: " + hang.what,
+        .hint = fmt::format("{}{}{}{}", committed.empty() ? "" : "at least ", committed,
+                            committed.empty() || !written ? "" : "; ",
+                            written ? escaped(hang.dump_file.native()) + " says who waits for what" : "")};
     const RankEntry* const entry = board_.find(hang.rank);
     carry_out(decide_end({.cause = EndCause::hang, .is_root = is_root()}),
               {.text = text,
@@ -174,7 +175,7 @@ void Watcher::carry_out(const Ending& ending, const Reason& reason) {
     if (ending.is_said && (reason.is_claimed || board_.claim_message())) {
         say(reason.text);
         if (!reason.dump.empty()) {
-            say(reason.dump);
+            say("who waits for what:\n" + reason.dump);
         }
     }
     if (ending.notes_end) {

@@ -145,6 +145,8 @@ TEST(Hang, OfAStreamEndsTheRun) {
     EXPECT_THAT(result.err, HasSubstr("device 0: computes chunk 2"));
     EXPECT_THAT(result.err, HasSubstr("writer: waits for the results of chunk 2"));
     EXPECT_THAT(contents(job.attempt(1) / "dump.txt"), HasSubstr("device 0 compute stream"));
+    const auto status = nlohmann::json::parse(contents(job.attempt(1) / "../../status.json"));
+    EXPECT_THAT(status.at("end").at("hint").get<std::string>(), testing::EndsWith("dump.txt says who waits for what"));
     expect_partial(job, "E-RUN-076");
     EXPECT_EQ(job.report().at("run").at("items_done"), 8);
 }
