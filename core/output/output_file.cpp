@@ -90,7 +90,9 @@ void OutputFile::check_target() const {
         const char* kind = S_ISDIR(status.st_mode)   ? "a folder"
                            : S_ISLNK(status.st_mode) ? "a symbolic link"
                                                      : "a device or pipe";
-        refuse("E-OUT-021", fmt::format("is {} (expected a file or nothing)", kind), "choose another [output].path");
+        refuse("E-OUT-021", fmt::format("is {} (expected a file or nothing)", kind),
+               S_ISDIR(status.st_mode) ? "choose another [output].path; that of a folder of parts ends with a slash"
+                                       : "choose another [output].path");
     }
 }
 

@@ -173,6 +173,7 @@ TEST_F(OutputFileTest, NeverReplacesWhatIsNoFile) {
     ASSERT_EQ(::mkfifo((folder() / "pipe").c_str(), 0600), 0);
 
     EXPECT_EQ(failure(folder() / "folder"), "73 E-OUT-021 folder: is a folder (expected a file or nothing)");
+    EXPECT_THAT(error_of([&] { OutputFile(folder() / "folder"); }).text().hint, HasSubstr("ends with a slash"));
     EXPECT_EQ(failure(folder() / "link"), "73 E-OUT-021 link: is a symbolic link (expected a file or nothing)");
     EXPECT_EQ(failure(folder() / "pipe"), "73 E-OUT-021 pipe: is a device or pipe (expected a file or nothing)");
     EXPECT_EQ(failure("/dev/null"), "73 E-OUT-021 null: is a device or pipe (expected a file or nothing)");
