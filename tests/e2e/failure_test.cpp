@@ -11,6 +11,7 @@ namespace sluice::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::size_t item_bytes = 1014;
 
@@ -67,6 +68,7 @@ TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
     EXPECT_EQ(result.exit_code, 71) << result.err;
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), HasSubstr("rank 2 on "));
+    EXPECT_THAT(result.err, Not(HasSubstr("resumes from there"))) << "nothing is committed";
     job.expect_unfinished();
 }
 

@@ -30,10 +30,10 @@ Failure or_fenced_off(CommittedOutput* output, Failure failure) {
     return failure;
 }
 
-/// With what the user can do about it.
+/// With what the same command would not do again.
 Failure with_hint(const RankBoard& board, Failure failure) {
-    if (const std::string committed = board.describe_committed(); can_go_on(failure.code) && !committed.empty()) {
-        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
+    if (can_go_on(failure.code) && board.committed().chunks > 0) {
+        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + board.describe_committed();
     }
     return failure;
 }
