@@ -48,9 +48,10 @@ void note_idle_devices(Verdict& verdict, const RunReport& run) {
             std::ranges::count_if(rank.device_chunks, [](const auto& chunks) { return chunks.empty(); }));
     }
     if (idle > 0) {
-        verdict.notes.push_back(fmt::format(
-            "NOTE: {} of {} devices had no chunk; a smaller pipeline.chunk_items, or fewer devices, suits this job",
-            idle, run.devices()));
+        verdict.notes.push_back(fmt::format("NOTE: {} of {} devices had no chunk; {}", idle, run.devices(),
+                                            run.chunk_items > 1
+                                                ? "a smaller pipeline.chunk_items, or fewer devices, suits this job"
+                                                : "fewer devices suit this job"));
     }
 }
 
@@ -61,9 +62,8 @@ std::string reason_for_nothing(const Verdict& verdict, const RunReport& run, std
     }
     if (chunks < 8 * run.devices()) {
         return fmt::format(
-            "{} chunks for {} devices are too few to keep them busy; a smaller pipeline.chunk_items "
-            "helps",
-            chunks, run.devices());
+            "{} chunks for {} devices are too few to keep them busy; {}", chunks, run.devices(),
+            run.chunk_items > 1 ? "a smaller pipeline.chunk_items helps" : "fewer devices suit this job");
     }
     if (!verdict.contended.empty() || verdict.throttled) {
         return {};

@@ -310,6 +310,10 @@ TEST(Verdict, SaysThatNothingBindsAndNeverAdvisesWhatIsSet) {
     run.mode = PipelineMode::overlap;
     run.chunk_items = 200;
     EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("smaller pipeline.chunk_items")));
+
+    run.chunk_items = 1;
+    run.items_done = 7;
+    EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("too few to keep them busy; fewer devices")));
 }
 
 TEST(Verdict, TellsThreadsWithoutACpuFromSlowCode) {
@@ -361,7 +365,13 @@ TEST(Verdict, PointsOutDevicesWithoutAChunk) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 1s, 1s, {device(Stage::compute, 1s, 3)}), rank_of(1, 0s, 1s, 1s, {})};
     ranks[1].device_chunks = {{}};
 
-    EXPECT_THAT(judge(run_of(ranks, 3)).notes, Contains(HasSubstr("NOTE: 1 of 2 devices had no chunk")));
+    RunReport run = run_of(ranks, 3);
+    run.chunk_items = 2;
+    EXPECT_THAT(judge(run).notes,
+                Contains(HasSubstr("NOTE: 1 of 2 devices had no chunk; a smaller pipeline.chunk_items")));
+
+    run.chunk_items = 1;
+    EXPECT_THAT(judge(run).notes, Contains("NOTE: 1 of 2 devices had no chunk; fewer devices suit this job"));
 }
 
 TEST(Verdict, GivesEachStageAnAdvice) {
