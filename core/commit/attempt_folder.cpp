@@ -27,13 +27,13 @@ void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::c
         return;
     }
     const std::optional<Owner> owner = read_owner(attempt);
-    throw Error(
-        ExitCode::in_use,
-        {.id = "E-OUT-079",
-         .where = escaped(paths.output.native()),
-         .what = fmt::format("is in use by {}, seen alive {} s ago",
-                             owner ? describe(*owner) : std::string("another process"), sighting.age.count()),
-         .hint = fmt::format("wait for it; if it has died, run the same command again in {} s", alive_within.count())});
+    throw Error(ExitCode::in_use,
+                {.id = "E-OUT-079",
+                 .where = escaped(paths.output.native()),
+                 .what = fmt::format("is in use by {}, seen alive {} s ago",
+                                     owner ? describe(*owner) : std::string("another process"), sighting.age.count()),
+                 .hint = fmt::format("wait for it; if it has died, run the same command again in {} s",
+                                     (alive_within - sighting.age).count())});
 }
 
 /// An attempt's folder before it has its number; removed when it does not get one.

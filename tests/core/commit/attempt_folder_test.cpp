@@ -61,6 +61,19 @@ TEST_F(AttemptFolderTest, IsRefusedWhileTheNewestOwnerLives) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths_.attempts()), {}), 1);
 }
 
+TEST_F(AttemptFolderTest, SaysHowLongADeadOwnerCountsAsAlive) {
+    const AttemptFolder first = acquire();
+    const std::filesystem::path heartbeat = heartbeat_file(first.folder());
+    std::filesystem::last_write_time(heartbeat, std::filesystem::last_write_time(heartbeat) - seconds(1000));
+
+    try {
+        static_cast<void>(acquire(seconds(100'000)));
+        FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.text().hint, testing::ContainsRegex("again in (99000|989[0-9][0-9]) s"));
+    }
+}
+
 TEST_F(AttemptFolderTest, OfAKilledProcessIsFollowedAtOnce) {
     Child child([&] {
         static_cast<void>(acquire());
