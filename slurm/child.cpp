@@ -21,6 +21,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t most_kept = 65'536;
+constexpr std::size_t enough_complaint = 260;  // bytes, after which no further line is told
 constexpr std::chrono::milliseconds between_looks{100};
 constexpr std::chrono::milliseconds longest_wait{1'000'000};
 
@@ -204,10 +205,13 @@ std::string complaint_of(const ChildResult& result) {
     std::string_view rest = result.err;
     while (!rest.empty()) {
         if (const std::string_view line = take_until(rest, '\n'); !line.empty()) {
-            lines += (lines.empty() ? "" : "; ") + std::string(line);
+            if (lines.size() > enough_complaint) {
+                return lines + "; …";
+            }
+            lines += (lines.empty() ? "" : "; ") + escaped(line);
         }
     }
-    return escaped(lines);
+    return lines;
 }
 
 }  // namespace sluice

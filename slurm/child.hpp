@@ -41,7 +41,7 @@ struct ChildResult {
 /// jobs.
 [[nodiscard]] std::string_view line_of(std::string_view word, std::string_view lines);
 
-/// Its stderr as one line for a message: lines joined by "; ", escaped.
+/// Its stderr as one line for a message: the first lines, escaped, joined by "; ".
 [[nodiscard]] std::string complaint_of(const ChildResult& result);
 
 }  // namespace sluice

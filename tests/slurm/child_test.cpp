@@ -37,6 +37,20 @@ TEST(Child, ComplainsInOneLine) {
     EXPECT_EQ(complaint_of({}), "");
 }
 
+TEST(Child, ComplainsWithItsLastLineToo) {
+    const std::string first = "sbatch: error: " + std::string(90, 'a');
+    const std::string last = "sbatch: error: Batch job submission failed: Invalid partition name specified";
+
+    EXPECT_EQ(complaint_of({.err = first + "\n" + last + "\n"}), first + "; " + last);
+
+    std::string many;
+    for (int i = 0; i < 100; ++i) {
+        many += first + "\n";
+    }
+    EXPECT_THAT(complaint_of({.err = many}), testing::EndsWith("; …"));
+    EXPECT_LT(complaint_of({.err = many}).size(), 400U);
+}
+
 TEST(Child, SeesNothingOfAJobAroundIt) {
     for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SBATCH_EXPORT", "SRUN_CPUS_PER_TASK", "SLURM_CONF"}) {
         ::setenv(name, "kept", 1);
