@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <system_error>
 
@@ -10,7 +11,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t longest_quote = 120;
+constexpr std::size_t longest_quote = 200;
 constexpr std::size_t longest_line = 400;
 constexpr std::size_t longest_hint = 2000;
 constexpr std::string_view requested_stop = "E-RUN-075";  // what somebody has asked for is no error
@@ -22,27 +23,57 @@ bool is_control(std::string_view text, std::size_t at, std::size_t length) {
     return c0 || c1;
 }
 
-/// Never longer than `limit`, never cut inside a character or an escape.
-std::string escape_within(std::string_view text, std::size_t limit) {
+/// The character at text[at], escaped if need be; `at` moves behind it.
+std::string take_piece(std::string_view text, std::size_t& at) {
+    const std::size_t length = utf8_length(text, at);
+    const std::string_view taken = text.substr(at, length == 0 ? 1 : length);
+    const bool shown = length > 0 && !is_control(text, at, length);
+    at += taken.size();
+    if (shown) {
+        return std::string(taken);
+    }
+    std::string piece;
+    for (const char byte : taken) {
+        piece += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    }
+    return piece;
+}
+
+/// As much of the text's start as fits into `limit`, never cut inside a character or an escape; `end` is where it ends.
+std::string escape_front(std::string_view text, std::size_t limit, std::size_t& end) {
     std::string out;
-    std::size_t at = 0;
-    while (at < text.size()) {
-        const std::size_t length = utf8_length(text, at);
-        std::string piece;
-        if (length == 0 || is_control(text, at, length)) {
-            for (std::size_t i = 0; i < (length == 0 ? 1 : length); ++i) {
-                piece += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at + i]));
-            }
-        } else {
-            piece = text.substr(at, length);
-        }
+    end = 0;
+    for (std::size_t next = 0; end < text.size(); end = next) {
+        const std::string piece = take_piece(text, next);
         if (out.size() + piece.size() > limit) {
-            return out + "…";
+            break;
         }
         out += piece;
-        at += length == 0 ? 1 : length;
     }
     return out;
+}
+
+std::string escape_within(std::string_view text, std::size_t limit) {
+    std::size_t end = 0;
+    const std::string front = escape_front(text, limit, end);
+    return end == text.size() ? front : front + "…";
+}
+
+/// As much of the text's end as fits into `limit`.
+std::string escape_back(std::string_view text, std::size_t limit) {
+    std::size_t begin = text.size() - std::min(text.size(), limit);
+    for (int i = 0; i < 3 && begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80; ++i) {
+        ++begin;  // out of the character that is cut
+    }
+    while (true) {
+        std::size_t end = 0;
+        const std::string_view back = text.substr(begin);
+        std::string out = escape_front(back, limit, end);
+        if (end == back.size()) {
+            return out;
+        }
+        take_piece(text, begin);
+    }
 }
 
 }  // namespace
@@ -50,7 +81,12 @@ std::string escape_within(std::string_view text, std::size_t limit) {
 Error::Error(ExitCode code, ErrorText text) : std::runtime_error(render(text)), code_(code), text_(std::move(text)) {}
 
 std::string escaped(std::string_view text) {
-    return escape_within(text, longest_quote);
+    std::size_t end = 0;
+    std::string front = escape_front(text, longest_quote, end);
+    if (end == text.size()) {
+        return front;
+    }
+    return escape_within(text, longest_quote / 2) + escape_back(text, longest_quote / 2);
 }
 
 std::string quoted(std::string_view text) {

@@ -53,7 +53,8 @@ private:
     ErrorText text_;
 };
 
-/// `text` in single quotes, with control and non-UTF-8 bytes as \xNN, cut at 120 bytes: safe to print on a terminal.
+/// `text` in single quotes, with control and non-UTF-8 bytes as \xNN, of more than 200 bytes without its middle: safe
+/// to print on a terminal.
 [[nodiscard]] std::string quoted(std::string_view text);
 
 // Exact matches, so that std::quoted, which argument-dependent lookup finds for a std::string, is never chosen.

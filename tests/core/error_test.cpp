@@ -23,12 +23,20 @@ TEST(Error, EscapesWhatWouldConfuseATerminal) {
     EXPECT_EQ(escaped("\xc0\xaf"), "\\xc0\\xaf") << "overlong";
 }
 
-TEST(Error, CutsLongTextBetweenCharactersAndEscapes) {
-    EXPECT_EQ(escaped(std::string(120, 'a')), std::string(120, 'a'));
-    EXPECT_EQ(escaped(std::string(121, 'a')), std::string(120, 'a') + "…");
-    EXPECT_EQ(escaped(std::string(119, 'a') + "ü"), std::string(119, 'a') + "…");
-    EXPECT_EQ(escaped(std::string(118, 'a') + "\x01"), std::string(118, 'a') + "…");
-    EXPECT_EQ(escaped(std::string(1'000'000, '\x02')).size(), 120 + std::string("…").size());
+TEST(Error, LeavesOutTheMiddleOfLongTextBetweenCharactersAndEscapes) {
+    const std::string half(100, 'a');
+    const auto some = [](std::size_t count) { return std::string(count, 'a'); };
+
+    EXPECT_EQ(escaped(some(200)), some(200));
+    EXPECT_EQ(escaped(some(201)), half + "…" + half);
+    EXPECT_EQ(escaped(some(199) + "ü"), half + "…" + some(98) + "ü");
+    EXPECT_EQ(escaped("ü" + some(199)), "ü" + some(98) + "…" + half);
+    EXPECT_EQ(escaped(some(150) + "ü" + some(99)), half + "…" + some(99)) << "cut before a character";
+    EXPECT_EQ(escaped(some(99) + "ü" + some(150)), some(99) + "…" + half);
+    EXPECT_EQ(escaped(some(197) + "\x01"), half + "…" + some(96) + "\\x01");
+    EXPECT_EQ(escaped(some(1000) + "/labels.csv"), half + "…" + some(89) + "/labels.csv");
+    EXPECT_EQ(escaped(std::string(60, '\x02')).size(), 200 + std::string("…").size());
+    EXPECT_EQ(escaped(std::string(1'000'000, '\x02')).size(), 200 + std::string("…").size());
 }
 
 TEST(Error, RendersWhereWhatAndHint) {
