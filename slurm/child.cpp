@@ -150,6 +150,18 @@ bool read_both(Pipe& out, Pipe& err, ChildResult& result, Instant end, const std
     return true;
 }
 
+/// Collects the child's status; false if `end` is reached before it ends, or a stop is requested.
+bool wait_for_end(pid_t pid, int& status, Instant end, const std::stop_token& stop) {
+    for (std::chrono::milliseconds pause{1}; ::waitpid(pid, &status, WNOHANG) == 0;
+         pause = std::min(2 * pause, between_looks)) {
+        if (Clock::now() >= end || stop.stop_requested()) {
+            return false;
+        }
+        ::poll(nullptr, 0, static_cast<int>(pause.count()));
+    }
+    return true;
+}
+
 }  // namespace
 
 std::optional<ChildResult> run_child(const std::vector<std::string>& words, std::chrono::seconds at_most,
@@ -157,15 +169,13 @@ std::optional<ChildResult> run_child(const std::vector<std::string>& words, std:
     Pipe out;
     Pipe err;
     const pid_t pid = spawn(words, out, err);
+    const Instant end = Clock::now() + at_most;
     ChildResult result;
-    const bool in_time = read_both(out, err, result, Clock::now() + at_most, stop);
-    if (!in_time) {
-        ::kill(pid, SIGKILL);
-    }
     int status = 0;
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (!in_time) {
+    if (!read_both(out, err, result, end, stop) || !wait_for_end(pid, status, end, stop)) {
+        ::kill(pid, SIGKILL);
+        while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+        }
         return std::nullopt;
     }
     result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -80,6 +80,10 @@ TEST(Child, ThatTakesTooLongIsKilled) {
     EXPECT_EQ(run_child({"sleep", "1000"}, seconds(0)), std::nullopt);
 }
 
+TEST(Child, ThatOutlivesItsOutputsIsKilledToo) {
+    EXPECT_EQ(run_child({"sh", "-c", "exec >&- 2>&-; exec sleep 1000"}, seconds(1)), std::nullopt);
+}
+
 TEST(Child, ThatCannotBeStartedIsNamed) {
     try {
         (void)run_child({"no-such-program-of-slurm"}, plenty);
