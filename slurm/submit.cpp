@@ -102,8 +102,7 @@ void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeat
 /// A uniquely named file, removed by the destructor.
 class TemporaryScript {
 public:
-    explicit TemporaryScript(const std::string& text)
-        : path_(folder_for_temporary_files() / ("sluice-" + make_unique_id() + ".sh")) {
+    explicit TemporaryScript(const std::string& text) : TemporaryScript() {
         File file = File::create(path_);
         file.write_at(0, text);
         file.close();
@@ -114,6 +113,9 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
 private:
+    // Complete when it returns: the destructor then removes a file that could not be written to its end.
+    TemporaryScript() : path_(folder_for_temporary_files() / ("sluice-" + make_unique_id() + ".sh")) {}
+
     std::filesystem::path path_;
 };
 

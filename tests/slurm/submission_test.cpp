@@ -2,7 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "core/error.hpp"
+#include "core/paths.hpp"
 #include "slurm/queue.hpp"
+#include "slurm/submit.hpp"
+#include "tests/slurm/slurm_jobs.hpp"
+#include "tests/support/fault_injection.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
@@ -39,6 +46,20 @@ TEST(Follower, TakesTheJobsPlaceAndRemembersTheChain) {
     EXPECT_EQ(read_submission(file), (Submission{"9", "east", {"7", "8"}}));
     write_follower(file, "5", {.job = "6"});  // somebody has put another file there
     EXPECT_EQ(read_submission(file), (Submission{"6", "", {"5"}}));
+}
+
+TEST(TestSubmission, LeavesNoScriptBehindThatCouldNotBeWritten) {
+    const TemporaryFolder folder;
+    const char* const usual = std::getenv("TMPDIR");
+    ::setenv("TMPDIR", folder.path().c_str(), 1);
+    install_faults();
+    arm_fault("write=errno:ENOSPC");
+
+    EXPECT_THROW((void)test_submission(slurm_job(), some_paths, {}), Error);
+
+    disarm_faults();
+    usual == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", usual, 1);
+    EXPECT_TRUE(entries_of(folder.path()).empty());
 }
 
 TEST(QueueLine, IsTakenApart) {
