@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "core/wording.hpp"
 #include "scheduler/verdict.hpp"
@@ -9,23 +10,41 @@
 namespace sluice {
 namespace {
 
+/// A setting of the run's job, as its identity has it; empty: the job has none of this name.
+std::string_view setting_of(const RunReport& run, std::string_view name) {
+    for (const auto& [setting, value] : run.provenance.identity) {
+        if (setting == name) {
+            return value;
+        }
+    }
+    return {};
+}
+
 std::string advice(Stage stage, const RunReport& run) {
+    const std::string_view input = setting_of(run, "input.format");
+    const bool has_scores = setting_of(run, "output.scores") == "true";
     switch (stage) {
         case Stage::read:
-            return "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
+            return input == "u8" ? "a faster file system helps"
+                                 : "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
         case Stage::parse:
-            return "an input that needs no parsing helps (.u8, .npy), or more cores for rank 0";
+            return input == "u8" || input == "npy"
+                       ? "more cores for rank 0 help"
+                       : "an input that needs no parsing helps (.u8, .npy), or more cores for rank 0";
         case Stage::scatter:
-            return "a faster network out of rank 0's node helps, or a more compact input";
+            return input == "u8" ? "a faster network out of rank 0's node helps"
+                                 : "a faster network out of rank 0's node helps, or a more compact input";
         case Stage::upload:
             return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:
             return run.device == DeviceKind::host ? "more nodes or cores help, or GPUs"
                                                   : "more devices help, or a lower precision";
         case Stage::download:
-            return "a smaller output helps (output.scores = false), or devices with links of their own";
+            return has_scores ? "a smaller output helps (output.scores = false), or devices with links of their own"
+                              : "devices with links of their own help";
         case Stage::gather:
-            return "a smaller output helps (output.scores = false), or a faster network into rank 0's node";
+            return has_scores ? "a smaller output helps (output.scores = false), or a faster network into rank 0's node"
+                              : "a faster network into rank 0's node helps";
         case Stage::write:
             if (run.encoders.used < run.encoders.useful) {
                 return fmt::format(
@@ -34,7 +53,12 @@ std::string advice(Stage stage, const RunReport& run) {
                     run.encoders.used == 1 ? std::string("one") : fmt::format("{}", run.encoders.used),
                     run.encoders.useful);
             }
-            return "a more compact output helps (.npy, output.scores = false), or a faster file system";
+            if (const bool is_text = setting_of(run, "output.format") != ".npy"; is_text || has_scores) {
+                return fmt::format("a more compact output helps ({}{}{}), or a faster file system",
+                                   is_text ? ".npy" : "", is_text && has_scores ? ", " : "",
+                                   has_scores ? "output.scores = false" : "");
+            }
+            return "a faster file system helps";
         case Stage::commit:
             return "a file system that syncs faster helps, as a node's own disk may";
     }

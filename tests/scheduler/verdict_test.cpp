@@ -147,6 +147,40 @@ TEST(Verdict, AdvisesCoresWhereRowsAreMadeOnFewerThanWouldHelp) {
                 ElementsAre(HasSubstr("more cores for rank 0 help: it makes rows on one, and 8 would be useful")));
 }
 
+TEST(Verdict, AdvisesNothingThatTheJobDoesAlreadyOrItsAppDoesNotKnow) {
+    struct Case {
+        Stage stage;
+        std::vector<std::pair<std::string, std::string>> settings;
+        std::string advice;
+    };
+    for (const Case& of : std::vector<Case>{
+             {Stage::write, {{"output.format", ".csv"}, {"output.scores", "true"}}, "(.npy, output.scores = false)"},
+             {Stage::write, {{"output.format", ".npy"}, {"output.scores", "true"}}, "(output.scores = false)"},
+             {Stage::write, {{"output.format", ".csv"}, {"output.scores", "false"}}, "(.npy)"},
+             {Stage::write, {{"output.format", ".csv"}}, "(.npy)"},
+             {Stage::write, {{"output.format", ".npy"}}, "NOTE: a faster file system helps"},
+             {Stage::download, {{"output.scores", "true"}}, "(output.scores = false)"},
+             {Stage::download, {}, "NOTE: devices with links of their own help"},
+             {Stage::gather, {{"output.scores", "true"}}, "(output.scores = false)"},
+             {Stage::gather, {{"output.scores", "false"}}, "NOTE: a faster network into rank 0's node helps"},
+             {Stage::read, {{"input.format", "npy"}}, "(.u8, uint8 .npy)"},
+             {Stage::read, {{"input.format", "u8"}}, "NOTE: a faster file system helps"},
+             {Stage::scatter, {{"input.format", "csv"}}, "or a more compact input"},
+             {Stage::scatter, {{"input.format", "u8"}}, "NOTE: a faster network out of rank 0's node helps"},
+             {Stage::parse, {{"input.format", "txt"}}, "(.u8, .npy)"},
+             {Stage::parse, {{"input.format", "npy"}}, "NOTE: more cores for rank 0 help"}}) {
+        RunReport run = run_of({busy_rank(of.stage, 10s, 1000)}, 1000);
+        run.provenance.identity = of.settings;
+        const std::vector<std::string> notes = judge(run).notes;
+        ASSERT_THAT(notes, SizeIs(1)) << to_string(of.stage);
+        if (of.advice.starts_with("NOTE")) {
+            EXPECT_EQ(notes[0], of.advice);
+        } else {
+            EXPECT_THAT(notes[0], HasSubstr(of.advice));
+        }
+    }
+}
+
 TEST(Verdict, LetsTheSlowestDeviceDecideWhereChunksAreDealtOut) {
     std::vector<RankReport> ranks{rank_of(0, 0s, 8s, 8s, {device(Stage::compute, 2s, 500)}),
                                   rank_of(1, 0s, 8s, 8s, {device(Stage::compute, 8s, 500)}),
