@@ -23,6 +23,7 @@ constexpr std::array crash_signals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 struct CrashReport {
     std::atomic<RankBoard*> board{nullptr};
+    std::atomic<pid_t> reporter{0};  // thread that reports
     std::array<char, 256> host{};
     std::array<char, 4096> file{};
     std::atomic<bool> leaves_file{false};
@@ -100,6 +101,12 @@ void leave_crash_file(const RankEntry& entry, int signal) noexcept {
 }
 
 void on_crash(int signal) {
+    pid_t first = 0;
+    if (const pid_t me = ::gettid(); !crash_report.reporter.compare_exchange_strong(first, me) && first != me) {
+        while (true) {
+            ::pause();  // the default action would end the process, and with it the thread that still reports
+        }
+    }
     RankBoard* const board = crash_report.board.exchange(nullptr);
     if (board != nullptr && board->claim_message()) {
         CrashLine line;

@@ -1,0 +1,53 @@
+#include "comm/crash_reports.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "tests/support/files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace sluice {
+namespace {
+
+using testing::HasSubstr;
+
+[[noreturn]] void crash_in_many_threads(const std::filesystem::path& file) {
+    const rlimit no_core{};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    RankBoard board;
+    board.mine().chunk = 12;
+    board.mine().stage = Stage::compute;
+    const CrashReports reports(board, "n07");
+    CrashReports::leave_behind(file);
+    std::latch all(8);
+    std::vector<std::jthread> threads;
+    for (std::ptrdiff_t thread = 0; thread < 8; ++thread) {
+        threads.emplace_back([&] {
+            all.arrive_and_wait();
+            ::raise(SIGSEGV);
+        });
+    }
+    threads.clear();
+    std::abort();
+}
+
+TEST(CrashReports, TellOfThreadsThatCrashAtOnce) {
+    for (int round = 0; round < 50; ++round) {
+        const TemporaryFolder folder;
+        const auto file = folder.path() / "crash";
+
+        EXPECT_EXIT(crash_in_many_threads(file), testing::KilledBySignal(SIGSEGV),
+                    "E-RUN-001.: rank 0 on n07: died: SIGSEGV in compute of chunk 12");
+        EXPECT_THAT(test::contents(file), HasSubstr("died: SIGSEGV in compute of chunk 12\nchunk 12\n"));
+    }
+}
+
+}  // namespace
+}  // namespace sluice
