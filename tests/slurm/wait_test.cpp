@@ -94,6 +94,23 @@ TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "cancelled"));
 }
 
+TEST(Cancel, SaysHowScancelFailedWhereThatSaysNothing) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "echo 'RUNNING|None|N/A|n0'");
+    slurm.add("scancel", "exit 3");
+    const auto sluice = [&](const std::vector<std::string>& words) {
+        return Process(launch_words(0, words), ProcessOptions{.folder = job.path()}).wait();
+    };
+    ASSERT_EQ(sluice({"submit", "job.toml"}).exit_code, 0);
+
+    const ProcessResult result = sluice({"cancel", "job.toml"});
+
+    EXPECT_EQ(result.exit_code, 69) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("error[E-SLM-113]: scancel: failed with 3"));
+}
+
 TEST(StatusOfAForgottenJob, IsWhatSacctKnowsOrThatNobodyDoes) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);

@@ -86,7 +86,7 @@ bool cancel_job(const Submission& submission) {
     }
     const std::optional<ChildResult> result = run_child(words, patience);
     if (!result || result->exit_code != 0) {
-        throw no_answer("scancel", result ? complaint_of(*result) : std::string("did not answer"));
+        throw no_answer("scancel", result, patience);
     }
     print(fmt::format("cancelled job {}\n", submission.job));
     return true;
