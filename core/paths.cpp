@@ -56,6 +56,11 @@ std::filesystem::path without_dots(const std::filesystem::path& whole) {
     return last == "." || last == ".." ? plain / "" : plain;
 }
 
+std::filesystem::path plain_path(const std::filesystem::path& path) {
+    const std::filesystem::path whole = without_dots(absolute_path(path));
+    return whole.has_filename() ? whole : whole.parent_path();
+}
+
 std::string lower_extension(const std::filesystem::path& path) {
     std::string extension = path.extension().native();
     std::transform(extension.begin(), extension.end(), extension.begin(),

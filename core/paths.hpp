@@ -20,6 +20,9 @@ namespace sluice {
 /// target; other links stay as they are.
 [[nodiscard]] std::filesystem::path without_dots(const std::filesystem::path& whole);
 
+/// `path` from the root, without dots and without a slash at its end. Throws Error like absolute_path().
+[[nodiscard]] std::filesystem::path plain_path(const std::filesystem::path& path);
+
 /// ".csv" of "a.CSV"; empty if it has none.
 [[nodiscard]] std::string lower_extension(const std::filesystem::path& path);
 

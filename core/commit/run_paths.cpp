@@ -14,11 +14,6 @@ bool is_folder(const std::filesystem::path& path) {
     return status && S_ISDIR(status->st_mode);
 }
 
-std::filesystem::path without_slash(const std::filesystem::path& path) {
-    const std::filesystem::path normal = without_dots(absolute_path(path));
-    return normal.has_filename() ? normal : normal.parent_path();
-}
-
 }  // namespace
 
 std::filesystem::path RunPaths::run_folder() const {
@@ -51,12 +46,12 @@ RunPaths run_paths(const std::filesystem::path& output, const std::string& exten
                                               .hint = "name one in [output].path"});
     }
     return {.layout = folder ? OutputLayout::folder : OutputLayout::file,
-            .output = without_slash(output),
+            .output = plain_path(output),
             .extension = folder ? extension : std::string()};
 }
 
 std::optional<RunPaths> find_run(const std::filesystem::path& path) {
-    const std::filesystem::path output = without_slash(path);
+    const std::filesystem::path output = plain_path(path);
     const std::string name = output.filename().native();
     if (name == run_folder_suffix) {
         return find_run(output.parent_path());

@@ -55,11 +55,7 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
     if (a.empty() || b.empty()) {
         return false;
     }
-    const auto plain = [](const std::filesystem::path& path) {
-        const std::filesystem::path normal = without_dots(absolute_path(path));
-        return normal.has_filename() ? normal : normal.parent_path();
-    };
-    if (plain(a) == plain(b)) {
+    if (plain_path(a) == plain_path(b)) {
         return true;
     }
     std::error_code missing;  // a file that is not there yet is no other file
