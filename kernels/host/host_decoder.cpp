@@ -5,15 +5,11 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "kernels/host/pack.hpp"
 #include "kernels/rotary.hpp"
 
 namespace sluice {
 namespace {
-
-PackedWeights::Room reserve_floats(std::span<const float> values, PackedWeights& packed) {
-    return packed.reserve(values.size_bytes(),
-                          {[=](std::byte* room) { std::memcpy(room, values.data(), values.size_bytes()); }});
-}
 
 /// Rows, one for each output, of a by_inputs matrix.
 WeightRows rows_across(std::span<const float> weights, std::size_t inputs, std::size_t outputs) {
@@ -52,8 +48,8 @@ InvariantMatrix HostDecoder::reserve(const DecoderLinear& linear, std::size_t in
 }
 
 HostDecoder::Norm HostDecoder::reserve(const DecoderNorm& norm, PackedWeights& packed) const {
-    return {reserve_floats(norm.gamma, packed),
-            reserve_floats(norm.beta.empty() ? std::span(zeros_).first(shape_.width) : norm.beta, packed)};
+    return {reserve_copy(packed, norm.gamma),
+            reserve_copy(packed, norm.beta.empty() ? std::span(zeros_).first(shape_.width) : norm.beta)};
 }
 
 HostDecoder::HostDecoder(const DecoderShape& shape, const DecoderWeights& weights, PackedWeights& packed)
@@ -73,9 +69,9 @@ HostDecoder::HostDecoder(const DecoderShape& shape, const DecoderWeights& weight
     const std::span<const float> no_bias = std::span(zeros_).first(shape.vocabulary);
     head_ = reserve_invariant(width, has_own_head_ ? weights.head : weights.tokens, no_bias, packed);
     if (has_own_head_) {
-        tokens_ = reserve_floats(weights.tokens, packed);
+        tokens_ = reserve_copy(packed, weights.tokens);
     }
-    positions_ = shape.rotary ? reserve_rotary(shape, packed) : reserve_floats(weights.positions, packed);
+    positions_ = shape.rotary ? reserve_rotary(shape, packed) : reserve_copy(packed, weights.positions);
 }
 
 void HostDecoder::embed(std::uint32_t token, std::uint32_t position, float* to) const {
