@@ -59,7 +59,7 @@ std::uint64_t DecoderRows::bytes(const DecoderShape& shape, std::size_t most_row
     const std::uint64_t a_row =
         std::uint64_t{2} * shape.width + mixed_width(shape) + shape.attention_width() + shape.expanded_width();
     return sizeof(float) * (most_rows * a_row + most_scores * std::uint64_t{shape.vocabulary} +
-                            rows_at_once * std::uint64_t{shape.positions});
+                            rows_at_once * KeyValueCache::pages_for(shape.positions) * cache_page);
 }
 
 const float* DecoderRows::scores(std::size_t wanted) const {
