@@ -12,7 +12,7 @@ namespace sluice {
 
 /// What an .npy file holds, in C order. numpy.lib.format describes versions 1.0, 2.0 and 3.0.
 struct NpyHeader {
-    std::string descr;  ///< The element type: "<f4" or "|u1".
+    std::string descr;  ///< The element type: "<f4", "|u1", "<i8", …
     std::vector<std::uint64_t> shape;
     std::uint64_t data_offset = 0;
 };

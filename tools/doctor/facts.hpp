@@ -21,7 +21,7 @@ struct GpuFacts {
     std::string name{};  ///< "NVIDIA H200"; may be empty.
     bool is_near = true;
     std::string near{};    ///< CPUs that it is attached to, as a list.
-    std::string driver{};  ///< Version of its driver.
+    std::string driver{};  ///< CPUs that its driver runs on, likewise.
     CopySpeed copies{};    ///< All 0: not measured.
 };
 

@@ -21,7 +21,7 @@ namespace sluice {
                                                            FunctionRef<void(const ItemRange&)> compute);
 
 /// Computes the chunks that several attempts have died on, on the rank's first device, halving them until deadly items
-/// are isolated, and passes the results to `server` and job.output. Each range is recorded first: if it ends this
+/// are isolated, and passes the results to `server` and attempt.output. Each range is recorded first: if it ends this
 /// process, the next attempt knows. Throws Error (no_progress, E-RUN-093) when more items are deadly than the job may
 /// leave out.
 void compute_suspects(const RankContext& context, const PreparedJob& job, const OpenAttempt& attempt,
