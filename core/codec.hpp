@@ -57,6 +57,7 @@ protected:
 /// Converts an app's items between files and the wire. Stateless and thread-safe.
 class ItemCodec : public Interface {
 public:
+    /// Neither size is 0.
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
     /// False if an item's number suffices, so that a job needs no input file.

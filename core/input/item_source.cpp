@@ -79,6 +79,7 @@ constexpr std::uint64_t most_groups = 64;  // each of them a place that is sough
 }  // namespace
 
 std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec) {
+    expects(codec.shape().input_bytes > 0, "an app's items have bytes");
     if (input.path.empty()) {
         return make_numbered_source(input, codec);
     }

@@ -55,6 +55,10 @@ protected:
     NumberingCodec numbers_{false};
 };
 
+TEST_F(InputCount, IsOfItemsWithBytes) {
+    EXPECT_THROW((void)open_input(texts("a\n", 3), FakeCodec(0)), ContractViolation);
+}
+
 TEST_F(InputCount, MakesSoManyItemsOfEachRecordInARow) {
     const auto source = open_input(texts("a\nb\n", 3), codec_);
 
