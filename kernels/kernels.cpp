@@ -5,35 +5,28 @@
 #include "kernels/host/host_kernels.hpp"
 
 namespace sluice {
+namespace {
+
+/// Whether a GPU's kernels compute in `precision`, not the host's.
+bool on_gpu(DeviceKind kind, Precision precision) {
+    expects(kind != DeviceKind::automatic, "kernels of a device that is not chosen yet");
+    expects(precision != Precision::certified, "kernels of one precision: certified is several models");
+    expects(kind == DeviceKind::cuda || precision == Precision::fp32, "the host's kernels compute in fp32 alone");
+    return kind == DeviceKind::cuda;
+}
+
+}  // namespace
 
 const Kernels& kernels_of(DeviceKind kind, Precision precision) {
-    expects(kind != DeviceKind::automatic, "kernels_of: a device that is not chosen yet");
-    expects(precision != Precision::certified, "kernels_of: certified is three models, not one");
-    if (kind == DeviceKind::cuda) {
-        return cuda_kernels(precision);
-    }
-    expects(precision == Precision::fp32, "kernels_of: the host computes in fp32 alone");
-    return host_kernels();
+    return on_gpu(kind, precision) ? cuda_kernels(precision) : host_kernels();
 }
 
 const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision) {
-    expects(kind != DeviceKind::automatic, "generator_kernels_of: a device that is not chosen yet");
-    expects(precision != Precision::certified, "generator_kernels_of: certified is no precision of one model");
-    if (kind == DeviceKind::cuda) {
-        return cuda_generator_kernels(precision);
-    }
-    expects(precision == Precision::fp32, "generator_kernels_of: the host computes in fp32 only");
-    return host_generator_kernels();
+    return on_gpu(kind, precision) ? cuda_generator_kernels(precision) : host_generator_kernels();
 }
 
 const DecoderKernels& decoder_kernels_of(DeviceKind kind, Precision precision) {
-    expects(kind != DeviceKind::automatic, "decoder_kernels_of: a device that is not chosen yet");
-    expects(precision != Precision::certified, "decoder_kernels_of: certified is no precision of one model");
-    if (kind == DeviceKind::cuda) {
-        return cuda_decoder_kernels(precision);
-    }
-    expects(precision == Precision::fp32, "decoder_kernels_of: the host computes in fp32 only");
-    return host_decoder_kernels();
+    return on_gpu(kind, precision) ? cuda_decoder_kernels(precision) : host_decoder_kernels();
 }
 
 }  // namespace sluice
