@@ -47,9 +47,4 @@ struct Draw {
     return static_cast<float>(word >> 8U) * 0x1p-24F;
 }
 
-/// Uniform in (0, 1], so that its logarithm is finite: the multiples of 2^-24, exact in fp32.
-[[nodiscard]] constexpr float uniform_above_zero(std::uint32_t word) {
-    return static_cast<float>((word >> 8U) + 1) * 0x1p-24F;
-}
-
 }  // namespace sluice

@@ -41,9 +41,8 @@ TEST(Philox, TakesSeedItemDrawAndPurposeInFull) {
     EXPECT_EQ(first_words.size(), 3U * 64U) << "each bit counts";
 }
 
-TEST(Philox, GivesUniformNumbersThatReachOneEndEach) {
+TEST(Philox, GivesUniformNumbersBelowOne) {
     static_assert(uniform_below_one(0) == 0.0F && uniform_below_one(0xffffffff) == 1.0F - 0x1p-24F);
-    static_assert(uniform_above_zero(0) == 0x1p-24F && uniform_above_zero(0xffffffff) == 1.0F);
     constexpr int draws = 1 << 16;
 
     double sum = 0;
