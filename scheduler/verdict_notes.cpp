@@ -37,8 +37,12 @@ std::string advice(Stage stage, const RunReport& run) {
         case Stage::upload:
             return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:
-            return run.device == DeviceKind::host ? "more nodes or cores help, or GPUs"
-                                                  : "more devices help, or a lower precision";
+            if (run.device == DeviceKind::host) {
+                return "more nodes or cores help, or GPUs";
+            }
+            return run.precision == Precision::bf16 || run.precision == Precision::fp16
+                       ? "more devices help"
+                       : "more devices help, or a lower precision";
         case Stage::download:
             return has_scores ? "a smaller output helps (output.scores = false), or devices with links of their own"
                               : "devices with links of their own help";
@@ -72,8 +76,9 @@ void note_idle_devices(Verdict& verdict, const RunReport& run) {
             std::ranges::count_if(rank.device_chunks, [](const auto& chunks) { return chunks.empty(); }));
     }
     if (idle > 0) {
+        const bool has_items_for_more = run.chunk_items > 1 && run.items_done > run.devices() - idle;
         verdict.notes.push_back(fmt::format("NOTE: {} of {} devices had no chunk; {}", idle, run.devices(),
-                                            run.chunk_items > 1
+                                            has_items_for_more
                                                 ? "a smaller pipeline.chunk_items, or fewer devices, suits this job"
                                                 : "fewer devices suit this job"));
     }
@@ -85,9 +90,10 @@ std::string reason_for_nothing(const Verdict& verdict, const RunReport& run, std
         return "pipeline.mode = \"serial\" lets one stage wait for the other; \"overlap\" does not";
     }
     if (chunks < 8 * run.devices()) {
-        return fmt::format(
-            "{} chunks for {} devices are too few to keep them busy; {}", chunks, run.devices(),
-            run.chunk_items > 1 ? "a smaller pipeline.chunk_items helps" : "fewer devices suit this job");
+        return fmt::format("{} chunks for {} devices are too few to keep them busy{}", chunks, run.devices(),
+                           run.chunk_items > 1 ? "; a smaller pipeline.chunk_items helps"
+                           : run.devices() > 1 ? "; fewer devices suit this job"
+                                               : "");
     }
     if (!verdict.contended.empty() || verdict.throttled) {
         return {};

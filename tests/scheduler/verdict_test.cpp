@@ -345,9 +345,14 @@ TEST(Verdict, SaysThatNothingBindsAndNeverAdvisesWhatIsSet) {
     run.chunk_items = 200;
     EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("smaller pipeline.chunk_items")));
 
-    run.chunk_items = 1;
     run.items_done = 7;
-    EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("too few to keep them busy; fewer devices")));
+    run.chunk_items = 1;
+    EXPECT_THAT(judge(run).notes, ElementsAre("NOTE: 7 chunks for 1 devices are too few to keep them busy"));
+
+    run.ranks[0].milestones.first_compute.push_back(0s);
+    run.ranks[0].device_chunks.push_back({ChunkDurations{}});
+    run.items_done = 15;
+    EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("; fewer devices suit this job")));
 }
 
 TEST(Verdict, TellsThreadsWithoutACpuFromSlowCode) {
@@ -400,12 +405,26 @@ TEST(Verdict, PointsOutDevicesWithoutAChunk) {
     ranks[1].device_chunks = {{}};
 
     RunReport run = run_of(ranks, 3);
-    run.chunk_items = 2;
     EXPECT_THAT(judge(run).notes,
-                Contains(HasSubstr("NOTE: 1 of 2 devices had no chunk; a smaller pipeline.chunk_items")));
+                Contains("NOTE: 1 of 2 devices had no chunk; a smaller pipeline.chunk_items, or fewer devices, suits "
+                         "this job"));
 
+    const char* const fewer = "NOTE: 1 of 2 devices had no chunk; fewer devices suit this job";
     run.chunk_items = 1;
-    EXPECT_THAT(judge(run).notes, Contains("NOTE: 1 of 2 devices had no chunk; fewer devices suit this job"));
+    EXPECT_THAT(judge(run).notes, Contains(fewer)) << "chunks cannot be smaller";
+    EXPECT_THAT(judge(run_of(ranks, 1)).notes, Contains(fewer)) << "one item goes to one device";
+}
+
+TEST(Verdict, AdvisesALowerPrecisionWhereThereIsOne) {
+    RunReport run = run_of({busy_rank(Stage::compute, 10s, 1000)}, 1000);
+    for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::certified}) {
+        run.precision = precision;
+        EXPECT_THAT(judge(run).notes, ElementsAre("NOTE: more devices help, or a lower precision"));
+    }
+    for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+        run.precision = precision;
+        EXPECT_THAT(judge(run).notes, ElementsAre("NOTE: more devices help"));
+    }
 }
 
 TEST(Verdict, GivesEachStageAnAdvice) {
