@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -256,15 +257,6 @@ void Tokenizer::decode(std::span<const TokenId> tokens, std::string& to) const {
     for (const TokenId token : tokens) {
         to += pairs_.bytes(token);
     }
-}
-
-std::optional<TokenId> Tokenizer::find(std::string_view bytes) const noexcept {
-    for (TokenId token = 0; token < pairs_.size(); ++token) {
-        if (pairs_.bytes(token) == bytes) {
-            return token;
-        }
-    }
-    return std::nullopt;
 }
 
 }  // namespace sluice::gpt2

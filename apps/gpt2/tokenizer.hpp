@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,9 +39,6 @@ public:
     void decode(std::span<const TokenId> tokens, std::string& to) const;
 
     [[nodiscard]] std::size_t size() const noexcept { return pairs_.size(); }
-
-    /// Id of the token with these bytes, e.g. "<|endoftext|>".
-    [[nodiscard]] std::optional<TokenId> find(std::string_view bytes) const noexcept;
 
 private:
     Tokenizer(BytePairs pairs, TokenizerKind kind)

@@ -82,11 +82,6 @@ void CpuSet::add(std::uint32_t cpu) {
     words_[cpu / word_bits] |= std::uint64_t{1} << (cpu % word_bits);
 }
 
-bool CpuSet::contains(std::uint32_t cpu) const noexcept {
-    const std::size_t word = cpu / word_bits;
-    return word < words_.size() && (words_[word] >> (cpu % word_bits) & 1U) != 0;
-}
-
 bool CpuSet::meets(const CpuSet& other) const noexcept {
     for (std::size_t i = 0; i < std::min(words_.size(), other.words_.size()); ++i) {
         if ((words_[i] & other.words_[i]) != 0) {

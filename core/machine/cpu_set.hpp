@@ -28,7 +28,6 @@ public:
     /// Throws ContractViolation at `limit` and beyond.
     void add(std::uint32_t cpu);
 
-    [[nodiscard]] bool contains(std::uint32_t cpu) const noexcept;
     [[nodiscard]] bool contains(const CpuSet& other) const { return (other - *this).empty(); }
     [[nodiscard]] bool meets(const CpuSet& other) const noexcept;
     [[nodiscard]] bool empty() const noexcept { return words_.empty(); }

@@ -66,7 +66,6 @@ TEST(CpuSet, DoesAsStdSetDoes) {
         either.insert(in_b.begin(), in_b.end());
         for (const std::uint32_t cpu : in_a) {
             (in_b.count(cpu) != 0 ? both : rest).insert(cpu);
-            EXPECT_TRUE(a.contains(cpu));
         }
 
         EXPECT_EQ(members(a), in_a);
