@@ -1,7 +1,6 @@
 #include "scheduler/provenance.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/error.hpp"
 #include "core/json_types.hpp"

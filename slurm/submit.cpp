@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
 
 #include "core/commit/file.hpp"
 #include "core/commit/run_folder.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "apps/certified_model.hpp"
 #include "apps/classifier/alphabet.hpp"

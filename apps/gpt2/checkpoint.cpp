@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <utility>
 
 #include "apps/gpt2/checkpoint_index.hpp"
 #include "apps/gpt2/config_numbers.hpp"

@@ -1,8 +1,6 @@
 #include "apps/namegen/namegen_app.hpp"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "apps/namegen/namegen_codec.hpp"
 #include "apps/namegen/namegen_model.hpp"

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"

@@ -5,7 +5,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/config/rules.hpp"
 #include "core/config/schema.hpp"

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "kernels/host/aligned.hpp"
 #include "kernels/host/dnnl_call.hpp"

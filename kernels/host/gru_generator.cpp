@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "core/device/host_stream.hpp"

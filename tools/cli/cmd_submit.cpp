@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 
 #include "core/commit/file.hpp"
 #include "core/input/input_file.hpp"
