@@ -1,8 +1,8 @@
 #include "kernels/cuda/half_values.hpp"
 
-#include <cuda_fp16.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -10,43 +10,59 @@
 
 namespace sluice {
 
+namespace {
+
+/// Throws unless all can be fp16.
+void check_sizes(std::span<const float> values, const char* what) {
+    constexpr float least_infinite = 65'520;  // rounds to infinity
+    const auto fits = [](float value) { return std::abs(value) < least_infinite; };
+    if (const auto found = std::ranges::find_if_not(values, fits); found != values.end()) {
+        throw Error(ExitCode::numeric, {.id = "E-NUM-110",
+                                        .where = what,
+                                        .what = fmt::format("got {}, 16-bit precisions hold at most 65504", *found),
+                                        .hint = "use precision fp32"});
+    }
+}
+
+}  // namespace
+
 std::vector<std::byte> encode_half(std::span<const float> values, const char* what) {
-    std::vector<std::byte> result(values.size() * sizeof(__half));
+    check_sizes(values, what);
+    std::vector<std::byte> result(values.size() * sizeof(std::uint16_t));
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const __half narrow = __float2half_rn(values[i]);
-        if (!std::isfinite(__half2float(narrow))) {
-            throw Error(ExitCode::numeric,
-                        {.id = "E-NUM-110",
-                         .where = what,
-                         .what = fmt::format("got {}, 16-bit precisions hold at most 65504", values[i]),
-                         .hint = "use precision fp32"});
-        }
-        std::memcpy(&result[i * sizeof narrow], &narrow, sizeof narrow);
+        const std::uint16_t half = half_of(values[i]);
+        std::memcpy(&result[i * sizeof half], &half, sizeof half);
     }
     return result;
 }
 
 std::vector<std::byte> encode_half_parts(std::span<const float> values, std::size_t row, const char* what) {
     expects(row != 0 && values.size() % row == 0, "fp16 in two parts: values that are no whole rows");
-    std::vector<float> parts(2 * values.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        float* const to = &parts[i / row * 2 * row + i % row];
-        const float first = __half2float(__float2half_rn(values[i]));
-        to[0] = values[i];
-        to[row] = std::isfinite(first) ? (values[i] - first) * half_rest_scale : 0.0F;
+    check_sizes(values, what);
+    std::vector<std::byte> result(2 * values.size() * sizeof(std::uint16_t));
+    for (std::size_t first = 0; first < values.size(); first += row) {
+        std::byte* const to = &result[2 * first * sizeof(std::uint16_t)];
+        std::byte* const rests = to + row * sizeof(std::uint16_t);
+        for (std::size_t i = 0; i < row; ++i) {
+            const float value = values[first + i];
+            const std::uint16_t half = half_of(value);
+            const std::uint16_t rest = half_of((value - float_of_half(half)) * half_rest_scale);
+            std::memcpy(to + i * sizeof half, &half, sizeof half);
+            std::memcpy(rests + i * sizeof rest, &rest, sizeof rest);
+        }
     }
-    return encode_half(parts, what);
+    return result;
 }
 
 std::vector<float> decode_half_parts(std::span<const std::byte> bytes, std::size_t row) {
-    expects(row != 0 && bytes.size() % (row * 2 * sizeof(__half)) == 0,
+    expects(row != 0 && bytes.size() % (row * 2 * sizeof(std::uint16_t)) == 0,
             "fp16 in two parts: bytes that are no whole rows");
     const auto value_of = [&](std::size_t i) {
-        __half half;
+        std::uint16_t half = 0;
         std::memcpy(&half, &bytes[i * sizeof half], sizeof half);
-        return __half2float(half);
+        return float_of_half(half);
     };
-    std::vector<float> values(bytes.size() / (2 * sizeof(__half)));
+    std::vector<float> values(bytes.size() / (2 * sizeof(std::uint16_t)));
     for (std::size_t i = 0; i < values.size(); ++i) {
         const std::size_t first = i / row * 2 * row + i % row;
         values[i] = value_of(first) + value_of(first + row) / half_rest_scale;

@@ -1,6 +1,10 @@
 #include "kernels/cuda/half_values.hpp"
 
+#include <cuda_fp16.h>
+
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "core/error.hpp"
@@ -8,6 +12,37 @@
 
 namespace sluice {
 namespace {
+
+std::uint16_t bits_of(__half half) {
+    return static_cast<__half_raw>(half).x;
+}
+
+TEST(HalfValues, AreThoseOfCuda) {
+    constexpr std::uint64_t some = 1031;  // a prime: all exponents and signs, and ever other bits behind
+    constexpr std::uint64_t all = std::uint64_t{1} << 32U;
+    for (std::uint64_t bits = 0; bits < all; bits += some) {
+        const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+        if (std::abs(value) < 65'520) {
+            ASSERT_EQ(half_of(value), bits_of(__float2half_rn(value))) << value;
+        }
+    }
+    for (const float value : {0.0F, -0.0F, 0x1p-25F, 0x1.000002p-25F, 0x1p-14F, 0x1.FFEp-15F, 65'519.99F, -65'504.0F}) {
+        EXPECT_EQ(half_of(value), bits_of(__float2half_rn(value))) << value;
+    }
+}
+
+TEST(HalfValues, BecomeTheFloatsThatCudaMakesOfThem) {
+    constexpr std::uint32_t halves = 1U << 16U;
+    constexpr std::uint32_t nonfinite = 0x7C00;
+    for (std::uint32_t bits = 0; bits < halves; ++bits) {
+        if ((bits & nonfinite) != nonfinite) {
+            const auto narrow = static_cast<std::uint16_t>(bits);
+            const float expected = __half2float(__half_raw{narrow});
+            ASSERT_EQ(std::bit_cast<std::uint32_t>(float_of_half(narrow)), std::bit_cast<std::uint32_t>(expected))
+                << bits;
+        }
+    }
+}
 
 TEST(HalfParts, KeepWhatFp32KeepsOfWeightsAndActivations) {
     for (const float deviation : {0.001F, 0.02F, 1.0F, 1000.0F}) {
