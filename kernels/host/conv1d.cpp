@@ -1,4 +1,3 @@
-
 #include "kernels/host/aligned.hpp"
 #include "kernels/host/dnnl_call.hpp"
 #include "kernels/host/host_kernels.hpp"
