@@ -37,6 +37,9 @@ struct CudaGpu {
 /// Why cuda_device_count() is 0: "built without CUDA", "no NVIDIA driver"; empty when it is not.
 [[nodiscard]] std::string why_no_cuda();
 
+/// Throws Error (unavailable) when there is no driver, or one that is too old for this build, or a build without CUDA.
+void check_cuda_driver();
+
 /// "NVIDIA H200". For the index of a GPU that this process sees, in a build with CUDA.
 [[nodiscard]] std::string cuda_device_model(std::uint32_t index);
 

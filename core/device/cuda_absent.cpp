@@ -30,6 +30,10 @@ namespace {
 
 }  // namespace
 
+void check_cuda_driver() {
+    refuse();
+}
+
 std::string cuda_device_model(std::uint32_t) {
     refuse();
 }

@@ -54,28 +54,6 @@ void free_pinned(void*, std::span<std::byte> bytes) noexcept {
     cudaFreeHost(bytes.data());
 }
 
-/// CUDA says of a missing driver what it says of an old one.
-void check_driver() {
-    int driver = 0;
-    check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    if (driver == 0) {
-        throw Error(ExitCode::unavailable, {.id = "E-GPU-061",
-                                            .where = "run.device",
-                                            .what = "got \"cuda\", but there is no NVIDIA driver here, so no GPU",
-                                            .hint = "set run.device = \"host\", or request a GPU for the job"});
-    }
-    int runtime = 0;
-    check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-    if (driver / 1000 < runtime / 1000) {  // within a major version they work together
-        throw Error(ExitCode::unavailable,
-                    {.id = "E-GPU-063",
-                     .where = "run.device",
-                     .what = fmt::format("got a driver for CUDA {}.{}, but this build needs one for CUDA {}",
-                                         driver / 1000, driver % 1000 / 10, runtime / 1000),
-                     .hint = "update the NVIDIA driver, or set run.device = \"host\""});
-    }
-}
-
 }  // namespace
 
 CudaDevice::CudaDevice(int index, const CudaDeviceOptions& options) {
@@ -230,8 +208,29 @@ bool start_cuda_contexts(std::vector<std::uint32_t> gpus) {
     });
 }
 
+void check_cuda_driver() {
+    int driver = 0;
+    check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    if (driver == 0) {  // CUDA says of a missing driver what it says of an old one
+        throw Error(ExitCode::unavailable, {.id = "E-GPU-061",
+                                            .where = "run.device",
+                                            .what = "got \"cuda\", but there is no NVIDIA driver here, so no GPU",
+                                            .hint = "set run.device = \"host\", or request a GPU for the job"});
+    }
+    int runtime = 0;
+    check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    if (driver / 1000 < runtime / 1000) {  // within a major version they work together
+        throw Error(ExitCode::unavailable,
+                    {.id = "E-GPU-063",
+                     .where = "run.device",
+                     .what = fmt::format("got a driver for CUDA {}.{}, but this build needs one for CUDA {}",
+                                         driver / 1000, driver % 1000 / 10, runtime / 1000),
+                     .hint = "update the NVIDIA driver, or set run.device = \"host\""});
+    }
+}
+
 std::unique_ptr<Device> make_cuda_device(std::uint32_t index, const CudaDeviceOptions& options) {
-    check_driver();
+    check_cuda_driver();
     int count = 0;
     check_cuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
     if (index >= static_cast<std::uint32_t>(count)) {

@@ -31,9 +31,12 @@ std::uint32_t number_of(const std::string& uuid, std::uint32_t expected) {
     }
     const auto numbers = numbers_of({&uuid, 1}, cuda_gpus());
     if (!numbers) {
+        check_cuda_driver();  // of which the list says nothing: it is the kernel module's
+        const std::string why = why_no_cuda();
         throw Error(ExitCode::unavailable, {.id = "E-GPU-064",
                                             .where = "run.device",
-                                            .what = fmt::format("CUDA does not show {}, which the driver lists", uuid),
+                                            .what = fmt::format("CUDA does not show {}, which the driver lists{}{}",
+                                                                uuid, why.empty() ? "" : ": ", why),
                                             .hint = "see nvidia-smi; list the GPUs to use in CUDA_VISIBLE_DEVICES"});
     }
     return numbers->front();
