@@ -32,8 +32,7 @@ std::string advice(Stage stage, const RunReport& run) {
                        ? "more cores for rank 0 help"
                        : "an input that needs no parsing helps (.u8, .npy), or more cores for rank 0";
         case Stage::scatter:
-            return input == "u8" ? "a faster network out of rank 0's node helps"
-                                 : "a faster network out of rank 0's node helps, or a more compact input";
+            return "a faster network out of rank 0's node helps";  // items are packed alike, whatever the input
         case Stage::upload:
             return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:
