@@ -15,8 +15,8 @@ namespace sluice {
 
 /// The turn of a process among those of its node that start GPUs. The driver starts one GPU at a time, some 0.15 s
 /// each, whichever process asks: where all ask at once all get theirs at the end, and in turn the first can compute
-/// long before the last. Both are called by the thread that starts the GPUs, `pass_on` also if it fails; empty: no
-/// turns.
+/// long before the last. Both are called by the thread that starts the GPUs, `pass_on` also if it fails; where there is
+/// no thread for it, `pass_on` alone, at once. Empty: no turns.
 struct DriverTurn {
     std::function<void(const std::stop_token&)> wait{};
     std::function<void()> pass_on{};

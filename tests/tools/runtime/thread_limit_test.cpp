@@ -6,9 +6,11 @@
 #include <deque>
 #include <exception>
 #include <stdexcept>
+#include <stop_token>
 #include <system_error>
 
 #include "comm/shutdown_hook.hpp"
+#include "core/device/driver_start.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/output/ordered_results.hpp"
 #include "core/stage_error.hpp"
@@ -60,6 +62,19 @@ TEST(ThreadLimit, EndsTheDriversThatRunWhenThereIsNoThreadForAnother) {
         DriverTeam(app, endpoints,
                    {.places = std::vector<DevicePlace>(4), .pipeline = {.depth = 2, .chunk_items = 5}, .chunks = 100}),
         std::system_error);
+}
+
+TEST(ThreadLimit, LetsTheNextRankStartItsGpusWhereThereIsNoThreadToStartOnesOwn) {
+    bool waited = false;
+    bool passed_on = false;
+    const ThreadLimit limit(0);
+
+    const DriverStart start(
+        {}, {.wait = [&](const std::stop_token&) { waited = true; }, .pass_on = [&] { passed_on = true; }});
+    start.wait_for_turn();
+
+    EXPECT_TRUE(passed_on);
+    EXPECT_FALSE(waited);
 }
 
 TEST(ThreadLimit, LeavesNothingBehindOfAWriterWithoutAThread) {
