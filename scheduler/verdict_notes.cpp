@@ -89,7 +89,9 @@ std::string reason_for_nothing(const Verdict& verdict, const RunReport& run, std
         return "pipeline.mode = \"serial\" lets one stage wait for the other; \"overlap\" does not";
     }
     if (chunks < 8 * run.devices()) {
-        return fmt::format("{} chunks for {} devices are too few to keep them busy{}", chunks, run.devices(),
+        return fmt::format("{} for {} {} too few to keep {} busy{}", count_of(chunks, "chunk"),
+                           count_of(run.devices(), "device"), chunks == 1 ? "is" : "are",
+                           run.devices() == 1 ? "it" : "them",
                            run.chunk_items > 1 ? "; a smaller pipeline.chunk_items helps"
                            : run.devices() > 1 ? "; fewer devices suit this job"
                                                : "");

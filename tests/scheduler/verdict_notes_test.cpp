@@ -109,12 +109,13 @@ TEST(Verdict, SaysThatNothingBindsAndNeverAdvisesWhatIsSet) {
 
     run.items_done = 7;
     run.chunk_items = 1;
-    EXPECT_THAT(judge(run).notes, ElementsAre("NOTE: 7 chunks for 1 devices are too few to keep them busy"));
+    EXPECT_THAT(judge(run).notes, ElementsAre("NOTE: 7 chunks for 1 device are too few to keep it busy"));
 
     run.ranks[0].milestones.first_compute.push_back(0s);
     run.ranks[0].device_chunks.push_back({ChunkDurations{}});
     run.items_done = 15;
-    EXPECT_THAT(judge(run).notes, ElementsAre(HasSubstr("; fewer devices suit this job")));
+    EXPECT_THAT(judge(run).notes, ElementsAre("NOTE: 15 chunks for 2 devices are too few to keep them busy; fewer "
+                                              "devices suit this job"));
 }
 
 TEST(Verdict, TellsThreadsWithoutACpuFromSlowCode) {
