@@ -115,7 +115,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
 }
 
 std::unique_ptr<Device> DriverTeam::make_device_at(std::uint32_t index) const {
-    if (options_.driver_start != nullptr) {
+    if (options_.device == DeviceKind::cuda && options_.driver_start != nullptr) {
         options_.driver_start->wait_for_turn();
     }
     const std::uint32_t number = options_.places.at(index).number;

@@ -38,8 +38,8 @@ struct DriverTeamOptions {
     std::span<const std::byte> sample{};        ///< For Model::calibrate(); outlives the team. Empty: not needed.
     Machine* machine = nullptr;                 ///< Binds each driver and its threads to the CPUs of its place, during
                                                 ///< construction; null: they inherit theirs.
-    const DriverStart* driver_start = nullptr;  ///< Drivers wait for its turn; recorded in the trace; outlives the
-                                                ///< team. Null: host devices.
+    const DriverStart* driver_start = nullptr;  ///< Drivers of GPUs wait for its turn; recorded in the trace; outlives
+                                                ///< the team. May be null for host devices.
 };
 
 /// A rank's device drivers: one thread per device, each with its own model and pipeline. A failing driver closes its

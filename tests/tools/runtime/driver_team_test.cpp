@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/device/cuda.hpp"
 #include "core/stage_error.hpp"
+#include "core/sync/turn.hpp"
 #include "tests/support/local_job.hpp"
 
 namespace sluice {
@@ -58,7 +61,8 @@ struct Outcome {
 };
 
 /// A job of 100 items on three host devices.
-Outcome run_team(const TeamApp& app, std::uint32_t chunk_items, const std::vector<std::string>& gpus = {}) {
+Outcome run_team(const TeamApp& app, std::uint32_t chunk_items, const std::vector<std::string>& gpus = {},
+                 const DriverStart* start = nullptr) {
     const FakeSource source(100);
     MemoryWriter writer;
     test::LocalServer server({.devices = 3, .driver = {.depth = 2, .chunk_items = chunk_items}}, source, writer);
@@ -68,7 +72,8 @@ Outcome run_team(const TeamApp& app, std::uint32_t chunk_items, const std::vecto
                      .pipeline = {.depth = 2, .chunk_items = chunk_items},
                      .memory = needs_of(app, chunk_items),
                      .host_bytes = memory_of_rank,
-                     .chunks = server.grid.chunks()});
+                     .chunks = server.grid.chunks(),
+                     .driver_start = start});
     server.run();
     RankTrace trace = team.take_trace();
     return {.results = writer.results, .trace = std::move(trace)};
@@ -125,6 +130,16 @@ TEST(DriverTeam, TakesNoOtherGpuThanItsOwnAndSaysWhy) {
         EXPECT_EQ(error.code(), ExitCode::unavailable);
         EXPECT_EQ(error.text().id, id) << error.what();
     }
+}
+
+/// As where a job chose the host after its GPUs had begun to start.
+TEST(DriverTeam, OfHostDevicesWaitsForNoTurnOfGpus) {
+    const TeamApp app;
+    Turn never;
+    const DriverStart start({},
+                            {.wait = [&](const std::stop_token& stop) { never.wait(stop, std::chrono::hours(1)); }});
+
+    EXPECT_EQ(run_team(app, 5, {}, &start).results.size(), 100U);
 }
 
 TEST(DriverTeam, HandsOverWhatMakingAModelFailsWith) {
