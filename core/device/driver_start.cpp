@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-DriverStart::DriverStart(std::vector<std::uint32_t> gpus, DriverTurn turn) {
+DriverStart::DriverStart(std::vector<std::uint32_t> gpus, const DriverTurn& turn) {
     const auto start = [this, gpus = std::move(gpus), turn](const std::stop_token& stop) {
         if (turn.wait) {
             turn.wait(stop);

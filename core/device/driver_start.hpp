@@ -27,7 +27,7 @@ struct DriverTurn {
 class DriverStart {
 public:
     /// Of these GPUs, by their indexes; empty: of all that this process sees.
-    explicit DriverStart(std::vector<std::uint32_t> gpus = {}, DriverTurn turn = {});
+    explicit DriverStart(std::vector<std::uint32_t> gpus = {}, const DriverTurn& turn = {});
 
     /// Returns when the turn has come. With a turn no other thread of the process may call CUDA before.
     void wait_for_turn() const { turn_came_.wait(); }
