@@ -3,30 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <stop_token>
 #include <thread>
-#include <utility>
 #include <vector>
+
+#include "tests/comm/node_boards.hpp"
 
 namespace sluice {
 namespace {
 
-/// Those of a node's ranks.
-std::deque<RankBoard> make_boards(std::size_t ranks) {
-    NodeMemory memory = NodeMemory::for_node(RankBoard::bytes_for(ranks));
-    const NodeMemory::Ticket ticket = memory.ticket().value();
-    std::deque<RankBoard> boards;
-    boards.emplace_back(std::move(memory), ranks, 0);
-    for (std::size_t place = 1; place < ranks; ++place) {
-        boards.emplace_back(NodeMemory::map(ticket).value(), ranks, place);
-    }
-    return boards;
-}
-
 TEST(RankBoard, GivesTurnsInTheOrderOfPlaces) {
-    std::deque<RankBoard> boards = make_boards(4);
+    std::deque<RankBoard> boards = test::boards_of_node(4);
     std::mutex mutex;
     std::vector<std::size_t> turns;
     {

@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <deque>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "tests/comm/node_boards.hpp"
 #include "tests/support/proc.hpp"
 
 namespace sluice::test {
@@ -93,19 +93,7 @@ protected:
     }
 
 private:
-    static std::deque<RankBoard> make_boards() {
-        constexpr std::size_t ranks = 3;
-        NodeMemory memory = NodeMemory::for_node(RankBoard::bytes_for(ranks));
-        const NodeMemory::Ticket ticket = memory.ticket().value();
-        std::deque<RankBoard> boards;
-        boards.emplace_back(std::move(memory), ranks, 0);
-        for (std::size_t place = 1; place < ranks; ++place) {
-            boards.emplace_back(NodeMemory::map(ticket).value(), ranks, place);
-        }
-        return boards;
-    }
-
-    std::deque<RankBoard> boards_ = make_boards();
+    std::deque<RankBoard> boards_ = boards_of_node(3);
 };
 
 /// The number of a process that is gone.
