@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/half.hpp"
 
 namespace sluice {
 namespace {
@@ -55,20 +56,6 @@ void widen_as(std::span<const std::byte> from, std::span<std::int64_t> to) {
 
 std::optional<FloatType> find_float_type(std::string_view name) {
     return find_type(float_types, name);
-}
-
-float float_of_half(std::uint16_t half) noexcept {
-    constexpr std::uint32_t rebias = 127 - 15;
-    constexpr std::uint32_t special = 31;
-    const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16U;
-    const std::uint32_t exponent = (half >> 10U) & special;
-    const std::uint32_t fraction = half & 0x3FFU;
-    if (exponent == 0) {  // a multiple of 2^-24
-        const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-        return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
-    }
-    const std::uint32_t wide = exponent == special ? 255 : exponent + rebias;
-    return std::bit_cast<float>(sign | (wide << 23U) | (fraction << 13U));
 }
 
 void widen(FloatType type, std::span<const std::byte> from, std::span<float> to) noexcept {

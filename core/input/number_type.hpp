@@ -18,9 +18,6 @@ enum class FloatType : std::uint8_t { f32, f16, bf16 };
     return type == FloatType::f32 ? 4 : 2;
 }
 
-/// fp32 of IEEE 754 half precision: exact, subnormal numbers, infinity and NaN included.
-[[nodiscard]] float float_of_half(std::uint16_t half) noexcept;
-
 /// to.size() values of `from` as fp32, exactly. `from` may be the last bytes of `to`.
 void widen(FloatType type, std::span<const std::byte> from, std::span<float> to) noexcept;
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/half.hpp"
 
 namespace sluice {
 

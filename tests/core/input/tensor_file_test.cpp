@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/half.hpp"
 #include "core/input/number_type.hpp"
 #include "core/input/weights_file.hpp"
 #include "tests/support/safetensors_writer.hpp"
