@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 
 #include "kernels/cuda/gemm/activation.cuh"
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
@@ -46,14 +47,24 @@ public:
         for (Tiles<C> tiles(arguments); tiles.any(); tiles.next(), ++number) {
             const std::uint32_t set = number % C::term_sets;
             ptx::wait(layout.free_terms(set), (number / C::term_sets % 2) ^ 1);
-            for (std::uint32_t c = threadIdx.x - first; c < C::columns; c += term_threads) {
+            float bias[(C::columns + term_threads - 1) / term_threads];  // in flight with the sums
+#pragma unroll
+            for (std::uint32_t i = 0; i < std::size(bias); ++i) {
+                const std::uint32_t c = threadIdx.x - first + i * term_threads;
                 const std::uint32_t column = static_cast<std::uint32_t>(tiles.column()) + c;
-                const bool any = arguments.bias != nullptr && column < arguments.columns;
-                ptx::store_shared(layout.bias(set) + c * 4, any ? arguments.bias[column] : 0.0F);
+                const bool any = arguments.bias != nullptr && c < C::columns && column < arguments.columns;
+                bias[i] = any ? arguments.bias[column] : 0.0F;
             }
             for (std::uint32_t r = threadIdx.x - first; r < C::rows; r += term_threads) {
                 const std::uint32_t row = min(static_cast<std::uint32_t>(tiles.row()) + r, arguments.rows - 1);
                 ptx::store_shared(layout.scales(set) + r * 4, scale_of(arguments, row));
+            }
+#pragma unroll
+            for (std::uint32_t i = 0; i < std::size(bias); ++i) {
+                const std::uint32_t c = threadIdx.x - first + i * term_threads;
+                if (c < C::columns) {
+                    ptx::store_shared(layout.bias(set) + c * 4, bias[i]);
+                }
             }
             ptx::arrive(layout.full_terms(set));
         }
@@ -213,17 +224,30 @@ private:
         if (arguments.norm.sums == nullptr) {
             return arguments.row_scales == nullptr ? 1.0F : arguments.row_scales[row];
         }
-        const RowSums* const of_row = arguments.norm.sums + std::size_t{row} * arguments.steps;
-        RowSums all{};
-#pragma unroll 4
-        for (std::uint32_t step = 0; step < arguments.steps; ++step) {
-            all.values += of_row[step].values;
-            all.squares += of_row[step].squares;
-        }
+        const RowSums all = sum_of(arguments.norm.sums + std::size_t{row} * arguments.steps, arguments.steps);
         const float per_value = 1.0F / static_cast<float>(arguments.steps * summed_values);
         const float mean = arguments.norm.is_rms ? 0 : all.values * per_value;
         const float variance = fmaf(all.squares, per_value, -mean * mean);
         return rsqrtf(fmaxf(variance, 0.0F) + arguments.norm.epsilon);
+    }
+
+    /// The sum of `count` sums in order, which are loaded several at a time: every product waits for them.
+    [[nodiscard]] __device__ __forceinline__ static RowSums sum_of(const RowSums* sums, std::uint32_t count) {
+        constexpr std::uint32_t at_once = 8;
+        RowSums all{};
+        for (; count != 0; count -= min(count, at_once), sums += at_once) {
+            RowSums some[at_once];
+#pragma unroll
+            for (std::uint32_t i = 0; i < at_once; ++i) {
+                some[i] = i < count ? sums[i] : RowSums{};
+            }
+#pragma unroll
+            for (std::uint32_t i = 0; i < at_once; ++i) {
+                all.values += some[i].values;
+                all.squares += some[i].squares;
+            }
+        }
+        return all;
     }
 
     /// The sum over the four lanes that have values of the same row. All lanes call.

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         StepLoader<C>::prepare(operands, layout);
         BoxEpilogue<__nv_bfloat16, C>::prepare(target.boxes, layout);
     });
-    take_roles<C>(
+    take_roles<C, registers_to_add_up>(
         [&] {
             StepLoader<C>::produce(arguments, operands, layout);
             BoxEpilogue<__nv_bfloat16, C>::produce(arguments, layout);

@@ -55,17 +55,17 @@ __device__ __forceinline__ void begin_block(bool chained, const Prepare& prepare
 }
 
 /// The last warpgroup calls `produce`, each of the others `consume` with its number and most of the registers.
-template <class C, class Produce, class Consume>
+template <class C, RoleRegisters registers = registers_to_copy, class Produce, class Consume>
 __device__ __forceinline__ void take_roles(const Produce& produce, const Consume& consume) {
     const std::uint32_t warpgroup = __shfl_sync(~0U, threadIdx.x / warpgroup_threads, 0);
     if (warpgroup == C::consumers) {
         if constexpr (C::moves_registers) {
-            ptx::give_registers<producer_registers>();
+            ptx::give_registers<registers.producer>();
         }
         produce();
     } else {
         if constexpr (C::moves_registers) {
-            ptx::take_registers<consumer_registers>();
+            ptx::take_registers<registers.consumer>();
         }
         consume(warpgroup);
     }
@@ -123,10 +123,13 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
         Loader::prepare(operands, layout);
         Epilogue::prepare(target, layout);
     });
-    take_roles<C>(
+    constexpr bool adds_up = requires {
+        Epilogue::produce(arguments, layout);
+    };
+    take_roles<C, adds_up ? registers_to_add_up : registers_to_copy>(
         [&] {
             Loader::produce(arguments, operands, layout);
-            if constexpr (requires { Epilogue::produce(arguments, layout); }) {
+            if constexpr (adds_up) {
                 Epilogue::produce(arguments, layout);
             }
         },

@@ -17,10 +17,14 @@ constexpr std::uint32_t box_columns = 64;  // a row of the swizzle's pattern
 constexpr std::uint32_t box_bytes = box_rows * step_bytes;
 constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; shared memory and stages are aligned to it
 
-// 64 Ki registers per multiprocessor: those that the copying warpgroup does not need go to two others, in multiples of
-// eight per thread.
-constexpr int producer_registers = 24;
-constexpr int consumer_registers = 240;
+/// Registers of a thread of the copying warpgroup, and of each of two others. They add up to no more than the 504 with
+/// which three warpgroups start, in multiples of eight.
+struct RoleRegisters {
+    int producer;
+    int consumer;
+};
+constexpr RoleRegisters registers_to_copy{24, 240};
+constexpr RoleRegisters registers_to_add_up{40, 232};  // where the copying warpgroup also adds up sums of rows
 
 /// A variant of the kernel: each of `consumers` warpgroups multiplies `blocks` times 64 rows by all columns; they share
 /// a ring of `stages`, and each of their warps has `boxes` for outgoing results. All work on one tile, or, in
