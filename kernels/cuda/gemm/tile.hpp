@@ -41,15 +41,16 @@ inline constexpr std::size_t gated_gemm_tile = 7;
 
 /// Index in gemm_tiles of the tile to use.
 ///
-/// A large product is bound by power: with a depth of at least 4096 and at least eight rounds of the first tile, it
-/// uses that, which moves the fewest bytes. Any other uses, of the other tiles, the one with the least estimated time,
-/// the first among equals. Blocks work in rounds of one tile per multiprocessor. For each 64 of depth a round takes the
-/// longer of two times in cycles: of the tensor cores, as fast as power lets them, rows * columns / 22.5, and of the
-/// copies, 3.4 for each row and each column, 2.93 in ping-pong, where they never pause; then rows * columns / 6 to
-/// begin and to store at the end of each round, or, in ping-pong, rows * columns / 3.4 at the end of the last. The
-/// constants are those of an H200, in cycles at 1.9 GHz. Ping-pong is left out for depths above 3,072: there is little
-/// to hide, and its smaller tiles read more. A tile other than that of the `previous` product takes 8,000 cycles more,
-/// for its code to come into the caches.
+/// It is the one with the least estimated time, the first among equals. Blocks work in rounds of one tile per
+/// multiprocessor. For each 64 of depth a round takes the longer of two times in cycles: of the tensor cores, as fast
+/// as power lets them, rows * columns / 22.5, and of the copies, 3.4 for each row and each column that a block copies
+/// itself, or 4.3 for depths from 4,096 on; then rows * columns / 6 to begin and to store at the end of each round, or,
+/// in ping-pong, rows * columns / 3.4 at the end of the last. A tile other than that of the `previous` product takes
+/// 8,000 cycles more, for its code to come into the caches. The constants are those of an H200, in cycles at 1.9 GHz.
+///
+/// The first tile is for depths from 4,096 on only; it moves the fewest bytes and so leaves more power, for rows *
+/// columns / 25. Ping-pong is left out for depths above 3,072: there is little to hide, and its smaller tiles read
+/// more.
 [[nodiscard]] std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                            std::uint32_t multiprocessors,
                                            std::optional<std::size_t> previous = std::nullopt);

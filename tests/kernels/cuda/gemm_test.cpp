@@ -431,7 +431,7 @@ TEST_F(GemmOnGpu, TakesTheFastestInstructionsThatItHas) {
     EXPECT_EQ(by_mma.tile(), mma_tiles[by_mma.tile_number()]);
     EXPECT_EQ(by_mma.path(), "mma.sync 128x256");
     EXPECT_EQ(Gemm({0, 8192, 8192}, Precision::bf16, any).path(),
-              wgmma ? "wgmma 128x256, clusters of 2x1" : by_mma.path());
+              wgmma ? "wgmma " + describe(gemm_tiles[chosen]) : by_mma.path());
     EXPECT_THROW(Gemm(shape, Precision::bf16, any, {.tile = mma_tiles.size(), .instructions = MatrixInstructions::mma}),
                  ContractViolation);
 }

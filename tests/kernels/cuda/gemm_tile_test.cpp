@@ -18,22 +18,23 @@ TEST(GemmTileChoice, TakesSmallTilesForFewRowsAndWholeRoundsForMany) {
     EXPECT_EQ(tile(64, 768, 768).columns, 64U);
     EXPECT_EQ(tile(4096, 768, 768), (GemmTile{.rows = 128, .columns = 192}));  // 128 tiles: one round
     EXPECT_EQ(tile(8448, 768, 3072), (GemmTile{.rows = 128, .columns = 192, .cluster_rows = 2, .ping_pong = true}));
-    EXPECT_EQ(tile(16896, 768, 768), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));
+    EXPECT_EQ(tile(16896, 640, 768), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));  // five rounds
     EXPECT_EQ(tile(16896, 3072, 768), (GemmTile{.rows = 128, .columns = 192, .cluster_rows = 2, .ping_pong = true}));
+    EXPECT_EQ(tile(16896, 4096, 1024), (GemmTile{.rows = 128, .columns = 192, .cluster_rows = 2, .ping_pong = true}));
     EXPECT_EQ(tile(8192, 8192, 8192), (GemmTile{.rows = 256, .columns = 192, .cluster_columns = 2}));
     EXPECT_EQ(tile(4096, 4096, 4096), (GemmTile{.rows = 128, .columns = 256, .cluster_rows = 2}));
-    // 99 rows of tiles make no pairs.
-    EXPECT_EQ(tile(12672, 4096, 2048), (GemmTile{.rows = 128, .columns = 128, .ping_pong = true}));
+    EXPECT_EQ(tile(16896, 1600, 6400), (GemmTile{.rows = 256, .columns = 192, .cluster_columns = 2}));
+    EXPECT_EQ(tile(16896, 1280, 5120), (GemmTile{.rows = 128, .columns = 256, .cluster_rows = 2}));
 }
 
 TEST(GemmTileChoice, KeepsThePreviousTileUnlessAnotherIsWorthLoadingItsCode) {
     constexpr std::uint32_t multiprocessors = 132;
     const std::size_t pairs = choose_gemm_tile(16896, 3072, 768, multiprocessors);
-    const std::size_t squares = choose_gemm_tile(16896, 768, 768, multiprocessors);
+    const std::size_t squares = choose_gemm_tile(16896, 640, 768, multiprocessors);
     ASSERT_NE(pairs, squares);
 
-    EXPECT_EQ(choose_gemm_tile(16896, 768, 768, multiprocessors, pairs), pairs);
-    EXPECT_EQ(choose_gemm_tile(16896, 3072, 768, multiprocessors, squares), squares);
+    EXPECT_EQ(choose_gemm_tile(16896, 640, 768, multiprocessors, pairs), pairs);
+    EXPECT_EQ(choose_gemm_tile(8448, 768, 768, multiprocessors, squares), squares);
     EXPECT_EQ(choose_gemm_tile(135168, 3072, 768, multiprocessors, squares), pairs);
     EXPECT_EQ(choose_gemm_tile(16896, 1600, 6400, multiprocessors, squares),  // too deep for it
               choose_gemm_tile(16896, 1600, 6400, multiprocessors));
