@@ -90,7 +90,7 @@ struct PassWork {
     }
 };
 
-/// The first chunk of texts that fills all slots, one pass at a time.
+/// A chunk of texts that fills all slots, or the cache, one pass at a time.
 class PassBench {
 public:
     PassBench(CudaDevice& gpu, Precision precision, const DecoderBenchWeights& weights, const Prompts& prompts,
@@ -114,10 +114,11 @@ public:
                                        .weights = weights_,
                                        .memory = memory_};
         passes_ = decoder::is_narrow(precision) ? make_narrow_passes(setup) : make_float_passes(setup);
-        const std::vector<std::byte> items = items_of(
-            {.items = sizes_.slots, .least = prompts.least, .most = prompts.most}, sampling_, shape_.vocabulary);
+        items_ = std::min(sizes_.slots, sizes_.pages / sizes_.text_pages);
+        const std::vector<std::byte> items =
+            items_of({.items = items_, .least = prompts.least, .most = prompts.most}, sampling_, shape_.vocabulary);
         in_ = gpu.allocate(MemorySpace::device, items.size());
-        out_ = gpu.allocate(MemorySpace::device, std::size_t{sizes_.slots} * decoder_io(sampling_).output_bytes);
+        out_ = gpu.allocate(MemorySpace::device, std::size_t{items_} * decoder_io(sampling_).output_bytes);
         copy_now(in_.bytes(), items);
     }
 
@@ -136,15 +137,15 @@ private:
     /// At most.
     [[nodiscard]] std::uint32_t passes_of_prompts() const {
         const std::uint32_t a_pass = sizes_.rows / sampling_.max_prompt;
-        return (sizes_.slots + a_pass - 1) / a_pass;
+        return (items_ + a_pass - 1) / a_pass;
     }
 
     /// Runs a chunk; returns the times of its pass `number`, if there is one.
     Times run_chunk(cudaStream_t stream, std::optional<std::uint32_t> number = {}) {
         const decoder::Rule rule = decoder::rule_of(sampling_);
         Times times;
-        decoder::enqueue_begin(memory_, rule,
-                               {.in = in_.bytes().data(), .out = out_.bytes().data(), .items = sizes_.slots}, stream);
+        decoder::enqueue_begin(memory_, rule, {.in = in_.bytes().data(), .out = out_.bytes().data(), .items = items_},
+                               stream);
         for (std::uint32_t pass = 0; pass < passes_of_prompts() + sampling_.max_new; ++pass) {
             if (pass == number) {
                 times = time_pass(stream);
@@ -231,6 +232,7 @@ private:
     decoder::CudaDecoderWeights packer_;
     decoder::WeightsOnDevice weights_;
     decoder::Sizes sizes_{};
+    std::uint32_t items_ = 0;  // whose texts all fit at a time
     std::unique_ptr<decoder::PlanMemory> plan_;
     decoder::Memory memory_;
     std::unique_ptr<decoder::Passes> passes_;
