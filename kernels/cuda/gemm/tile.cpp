@@ -22,7 +22,7 @@ double cycles(std::size_t number, std::uint64_t rounds, std::uint32_t depth) {
     const double area = tile.rows * tile.columns;
     const double copied = tile.rows / tile.cluster_columns + tile.columns / tile.cluster_rows;
     const double step =
-        std::max(area / (number == deep_tile ? 25 : 22.5), copied * (depth >= depth_of_deep ? 4.3 : 3.4));
+        std::max(area / (number == deep_tile ? 24 : 22.5), copied * (depth >= depth_of_deep ? 4.3 : 3.4));
     const auto times = static_cast<double>(rounds);
     const double ends = tile.ping_pong ? area / 3.4 : times * area / 6;
     return times * static_cast<double>(divide_up(depth, step_depth)) * step + ends;
@@ -71,16 +71,14 @@ std::uint64_t gemm_rounds(const GemmTile& tile, std::uint32_t rows, std::uint32_
 
 std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                              std::uint32_t multiprocessors, std::optional<std::size_t> previous) {
-    constexpr std::uint32_t most_ping_pong_depth = 3072;
     constexpr double cycles_of_other_code = 8000;
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < gemm_tiles.size(); ++i) {
-        const GemmTile& tile = gemm_tiles[i];
-        if (tile.ping_pong ? depth > most_ping_pong_depth : i == deep_tile && depth < depth_of_deep) {
+        if (i == deep_tile && depth < depth_of_deep) {
             continue;
         }
-        const double time = cycles(i, gemm_rounds(tile, rows, columns, multiprocessors), depth) -
+        const double time = cycles(i, gemm_rounds(gemm_tiles[i], rows, columns, multiprocessors), depth) -
                             (previous == i ? cycles_of_other_code : 0);
         if (time < least) {
             best = i;

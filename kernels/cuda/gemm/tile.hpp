@@ -49,8 +49,7 @@ inline constexpr std::size_t gated_gemm_tile = 7;
 /// 8,000 cycles more, for its code to come into the caches. The constants are those of an H200, in cycles at 1.9 GHz.
 ///
 /// The first tile is for depths from 4,096 on only; it moves the fewest bytes and so leaves more power, for rows *
-/// columns / 25. Ping-pong is left out for depths above 3,072: there is little to hide, and its smaller tiles read
-/// more.
+/// columns / 24.
 [[nodiscard]] std::size_t choose_gemm_tile(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                                            std::uint32_t multiprocessors,
                                            std::optional<std::size_t> previous = std::nullopt);
