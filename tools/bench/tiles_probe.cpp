@@ -133,12 +133,33 @@ void print_window(const std::string& name, const ladder::Window& window, double 
 
 /// The products with a tile, one per set of operands.
 std::vector<Gemm> make_products(const ProductOfModel& product, const ProductOperands& operands,
-                                std::optional<std::size_t> tile) {
+                                const GemmOptions& options) {
     std::vector<Gemm> products;
     for (std::size_t set = 0; set < operands.sets(); ++set) {
-        products.emplace_back(product.shape, Precision::bf16, operands.of(set), GemmOptions{.tile = tile});
+        products.emplace_back(product.shape, Precision::bf16, operands.of(set), options);
     }
     return products;
+}
+
+ladder::Product enqueuing(const std::vector<Gemm>& products) {
+    return [&products](std::size_t set, cudaStream_t stream) { products[set].enqueue(stream); };
+}
+
+/// Prints the first of two windows, in percent of the second's speed; returns that share.
+double print_beside(const std::string& name, const std::vector<ladder::Window>& seen, std::string_view other,
+                    double flop) {
+    print_window(name, seen[0], flop);
+    const double share = seen[1].seconds_per_call / seen[0].seconds_per_call;
+    fmt::print("    {:.1f} % of {}\n", 100 * share, other);
+    return share;
+}
+
+double geometric_mean(const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) {
+        sum += std::log(value);
+    }
+    return std::exp(sum / static_cast<double>(values.size()));
 }
 
 }  // namespace
@@ -148,8 +169,8 @@ void time_tiles(bool of_larger, cudaStream_t stream) {
     constexpr double seconds_of_tile = 0.15;
     const bool wgmma = instructions_of_current_gpu() == MatrixInstructions::wgmma;
     const std::span<const GemmTile> tiles = wgmma ? std::span<const GemmTile>(gemm_tiles) : mma_tiles;
-    double sum_of_logarithms = 0;
-    int compared = 0;
+    std::vector<double> shares;
+    std::vector<double> shares_chained;
     const auto products = of_larger ? std::span<const ProductOfModel>(products_of_larger) : products_of_models;
     for (const ProductOfModel& product : products) {
         const GemmShape& shape = product.shape;
@@ -168,31 +189,31 @@ void time_tiles(bool of_larger, cudaStream_t stream) {
                                           .activation = shape.activation,
                                           .residual = product.residual},
                                          operands.of_library(0), stream);
-        const std::vector<Gemm> chosen = make_products(product, operands, std::nullopt);
-        const std::vector<ladder::Window> seen = windows.in_turn(
-            [&](std::size_t set, cudaStream_t s) { chosen[set].enqueue(s); },
-            [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); }, seconds);
-        const double ratio = seen[1].seconds_per_call / seen[0].seconds_per_call;
-        print_window(fmt::format("cuBLASLt, the best of {}", library.tried()), seen[1], product.flop());
-        print_window(describe(chosen[0].tile()), seen[0], product.flop());
-        fmt::print("    {:.1f} % of cuBLASLt\n", 100 * ratio);
+        const auto of_library = [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); };
+        const std::vector<Gemm> chosen = make_products(product, operands, {});
+        const std::vector<Gemm> chained = make_products(product, operands, {.chained = true});
+        const std::vector<ladder::Window> apart = windows.in_turn(enqueuing(chosen), of_library, seconds);
+        const std::vector<ladder::Window> in_chain = windows.in_turn(enqueuing(chained), of_library, seconds);
+        print_window(fmt::format("cuBLASLt, the best of {}", library.tried()), apart[1], product.flop());
+        const double share = print_beside(describe(chosen[0].tile()), apart, "cuBLASLt", product.flop());
+        const double share_chained = print_beside("chained, as models launch it", in_chain, "cuBLASLt", product.flop());
         if (product.name.starts_with("G")) {
-            sum_of_logarithms += std::log(ratio);
-            ++compared;
+            shares.push_back(share);
+            shares_chained.push_back(share_chained);
         }
         for (std::size_t tile = 0; tile < tiles.size(); ++tile) {
             if (tile != chosen[0].tile_number()) {
-                const std::vector<Gemm> other = make_products(product, operands, tile);
-                const std::vector<ladder::Window> both =
-                    windows.in_turn([&](std::size_t set, cudaStream_t s) { chosen[set].enqueue(s); },
-                                    [&](std::size_t set, cudaStream_t s) { other[set].enqueue(s); }, seconds_of_tile);
-                print_window("  " + describe(tiles[tile]), both[1], product.flop());
-                fmt::print("      {:.1f} % of the chosen\n", 100 * both[0].seconds_per_call / both[1].seconds_per_call);
+                const std::vector<Gemm> other = make_products(product, operands, {.tile = tile});
+                print_beside("  " + describe(tiles[tile]),
+                             windows.in_turn(enqueuing(other), enqueuing(chosen), seconds_of_tile), "the chosen",
+                             product.flop());
             }
         }
     }
-    fmt::print("geometric mean of the {} products of GRU and GPT-2: {:.1f} % of cuBLASLt\n", compared,
-               100 * std::exp(sum_of_logarithms / compared));
+    fmt::print(
+        "geometric mean of the {} products of GRU and GPT-2: {:.1f} % of cuBLASLt; chained, as models launch them, "
+        "{:.1f} %\n",
+        shares.size(), 100 * geometric_mean(shares), 100 * geometric_mean(shares_chained));
 }
 
 }  // namespace sluice::bench
