@@ -116,7 +116,7 @@ public:
             }
             store_box(sums[block], set, box % C::boxes, block, chunk);
             constexpr std::uint32_t behind = C::boxes > 1 ? 1 : 0;
-            if (arguments_.residual && box >= behind && box - behind + C::boxes < tile_boxes && lane_ == 0) {
+            if (arguments_.residual && box + 1 > behind && box - behind + C::boxes < tile_boxes && lane_ == 0) {
                 ptx::wait_for_store_reads<behind>();
                 request(box - behind + C::boxes);
             }
