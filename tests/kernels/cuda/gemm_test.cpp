@@ -333,55 +333,65 @@ TEST_F(GemmOnGpu, SumsItsRowsUpWithTheSameBitsInEveryTile) {
     }
 }
 
+/// 1 / sqrt(variance + epsilon) of each row of a, or of its mean square.
+std::vector<float> plain_row_scales(const std::vector<float>& a, const GemmShape& shape, double epsilon, bool is_rms) {
+    std::vector<float> scales(shape.rows);
+    for (std::size_t m = 0; m < shape.rows; ++m) {
+        double values = 0;
+        double squares = 0;
+        for (std::size_t k = 0; k < shape.depth; ++k) {
+            values += static_cast<double>(a[m * shape.depth + k]);
+        }
+        const double mean = is_rms ? 0 : values / shape.depth;
+        for (std::size_t k = 0; k < shape.depth; ++k) {
+            squares += std::pow(static_cast<double>(a[m * shape.depth + k]) - mean, 2);
+        }
+        scales[m] = static_cast<float>(1 / std::sqrt(squares / shape.depth + epsilon));
+    }
+    return scales;
+}
+
+/// Of rows that have 1, 5, 8, 9 and 25 sums, which are loaded eight at a time.
 TEST_F(GemmOnGpu, ScalesRowsByTheirSums) {
     if (std::ranges::count(ways(), MatrixInstructions::wgmma) == 0) {
         GTEST_SKIP() << "needs wgmma";
     }
     constexpr float epsilon = 0.05F;
-    constexpr GemmShape shape{300, 264, 320};
-    for (const Precision precision : of_two_bytes) {
-        GemmOperands operands(precision, shape.rows, shape.columns, shape.depth, 71);
-        for (std::uint32_t m = 0; m < shape.rows; ++m) {  // rows of means and deviations of their own
-            for (std::uint32_t k = 0; k < shape.depth; ++k) {
-                float& value = operands.a[m * shape.depth + k];
-                value = value * (0.1F + 0.01F * static_cast<float>(m)) + 0.5F;
-            }
-        }
-        operands.a = rounded(precision, operands.a);
-        const DeviceMemory a(std::span<const std::byte>(encode(precision, operands.a)));
-        const std::vector<double> plain = plain_row_sums(operands.a, shape.rows, shape.depth);
-        const std::vector<float> as_floats(plain.begin(), plain.end());
-        const DeviceMemory sums(std::as_bytes(std::span(as_floats)));
-        for (const bool is_rms : {false, true}) {
-            for (std::uint32_t m = 0; m < shape.rows; ++m) {
-                double values = 0;
-                double squares = 0;
+    constexpr GemmShape shapes[] = {{130, 72, 64}, {300, 264, 320}, {130, 72, 512}, {130, 72, 576}, {130, 72, 1600}};
+    for (const GemmShape& shape : shapes) {
+        for (const Precision precision : of_two_bytes) {
+            GemmOperands operands(precision, shape.rows, shape.columns, shape.depth, 71);
+            for (std::uint32_t m = 0; m < shape.rows; ++m) {  // rows of means and deviations of their own
                 for (std::uint32_t k = 0; k < shape.depth; ++k) {
-                    values += static_cast<double>(operands.a[m * shape.depth + k]);
+                    float& value = operands.a[m * shape.depth + k];
+                    value = value * (0.1F + 0.01F * static_cast<float>(m)) + 0.5F;
                 }
-                const double mean = is_rms ? 0 : values / shape.depth;
-                for (std::uint32_t k = 0; k < shape.depth; ++k) {
-                    squares += std::pow(static_cast<double>(operands.a[m * shape.depth + k]) - mean, 2);
-                }
-                operands.row_scales[m] =
-                    static_cast<float>(1 / std::sqrt(squares / shape.depth + static_cast<double>(epsilon)));
             }
-            const auto expected = plain_product(shape, operands, GemmExtras::bias_and_scales);
-            for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
-                SCOPED_TRACE(testing::Message() << name_of(precision) << ", tile " << tile << (is_rms ? ", RMS" : ""));
-                const DeviceMemory out(expected.size() * element_bytes(precision));
+            operands.a = rounded(precision, operands.a);
+            const DeviceMemory a(std::span<const std::byte>(encode(precision, operands.a)));
+            const std::vector<double> plain = plain_row_sums(operands.a, shape.rows, shape.depth);
+            const std::vector<float> as_floats(plain.begin(), plain.end());
+            const DeviceMemory sums(std::as_bytes(std::span(as_floats)));
+            for (const bool is_rms : {false, true}) {
+                operands.row_scales = plain_row_scales(operands.a, shape, static_cast<double>(epsilon), is_rms);
+                const auto expected = plain_product(shape, operands, GemmExtras::bias_and_scales);
+                for (std::size_t tile = 0; tile < gemm_tiles.size(); ++tile) {
+                    SCOPED_TRACE(testing::Message() << shape.depth << " deep, " << name_of(precision) << ", tile "
+                                                    << tile << (is_rms ? ", RMS" : ""));
+                    const DeviceMemory out(expected.size() * element_bytes(precision));
 
-                Gemm(shape, precision,
-                     {.a = a.as(),
-                      .b = operands.on_device[1].as(),
-                      .bias = operands.on_device[2].as<float>(),
-                      .residual = nullptr,
-                      .out = out.as(),
-                      .norm = {.sums = sums.as<RowSums>(), .epsilon = epsilon, .is_rms = is_rms}},
-                     {.tile = tile})
-                    .enqueue(nullptr);
+                    Gemm(shape, precision,
+                         {.a = a.as(),
+                          .b = operands.on_device[1].as(),
+                          .bias = operands.on_device[2].as<float>(),
+                          .residual = nullptr,
+                          .out = out.as(),
+                          .norm = {.sums = sums.as<RowSums>(), .epsilon = epsilon, .is_rms = is_rms}},
+                         {.tile = tile})
+                        .enqueue(nullptr);
 
-                EXPECT_LT(relative_error(floats_in(precision, out), expected), tolerance(precision));
+                    EXPECT_LT(relative_error(floats_in(precision, out), expected), tolerance(precision));
+                }
             }
         }
     }
