@@ -45,6 +45,8 @@ Gemm::Gemm(const GemmShape& shape, Precision precision, const GemmMemory& memory
     }
     expects(gemm::is_aligned(memory.bias, sizeof(float)) && gemm::is_aligned(memory.row_scales, sizeof(float)),
             "product: a bias or scales that are not aligned to their size");
+    expects(gemm::is_aligned(memory.norm.sums, sizeof(RowSums)) && gemm::is_aligned(memory.out_sums, sizeof(RowSums)),
+            "product: sums of rows that are not aligned to their size");
     expects(memory.norm.sums == nullptr || (shape.depth % summed_values == 0 && memory.row_scales == nullptr),
             "product: sums of rows that are no multiple of 64 long, or beside scales");
     expects(memory.out_sums == nullptr || shape.columns % summed_values == 0,

@@ -29,7 +29,7 @@ inline constexpr std::uint32_t gate_columns = 8;
 inline constexpr std::uint32_t summed_values = 64;
 
 /// Sums of summed_values adjacent values of a row, and of their squares.
-struct alignas(8) RowSums {
+struct alignas(8) RowSums {  // loaded and stored whole
     float values;
     float squares;
 };

@@ -413,6 +413,12 @@ TEST_F(GemmOnGpu, RefusesSumsOfRowsThatItCannotMake) {
     }
     scaled.row_scales = memory.as<float>();
     EXPECT_THROW(Gemm({8, 64, 64}, Precision::bf16, scaled), ContractViolation);
+    summed.out_sums = reinterpret_cast<RowSums*>(memory.as<float>() + 1);
+    scaled = plain;
+    scaled.norm.sums = summed.out_sums;
+    for (const GemmMemory& unaligned : {summed, scaled}) {
+        EXPECT_THROW(Gemm({8, 64, 64}, Precision::bf16, unaligned), ContractViolation);
+    }
 }
 
 TEST_F(GemmOnGpu, DoesNothingForNoRows) {
