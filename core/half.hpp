@@ -21,7 +21,7 @@ namespace sluice {
     return static_cast<std::uint16_t>((size < least_normal ? subnormal : normal) | (bits & sign_bit) >> 16U);
 }
 
-/// From fp16's bits: exact, subnormal numbers, infinity and NaN included.
+/// From fp16's bits: exact, subnormal numbers and infinity included. A NaN keeps its sign and fraction, unlike CUDA's.
 [[nodiscard]] constexpr float float_of_half(std::uint16_t half) noexcept {
     constexpr std::uint32_t least_normal = 0x0400;
     constexpr std::uint32_t infinity = 0x7C00;

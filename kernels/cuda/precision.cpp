@@ -1,12 +1,12 @@
 #include "kernels/cuda/precision.hpp"
 
-#include <cuda_fp16.h>
-
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "core/error.hpp"
+#include "core/half.hpp"
 #include "kernels/cuda/half_values.hpp"
 
 namespace sluice {
@@ -81,9 +81,9 @@ std::vector<float> decode(Precision precision, std::span<const std::byte> bytes,
     std::vector<float> result(bytes.size() / element_bytes(precision));
     if (precision == Precision::fp16) {
         for (std::size_t i = 0; i < result.size(); ++i) {
-            __half half;
+            std::uint16_t half = 0;
             std::memcpy(&half, &bytes[i * sizeof half], sizeof half);
-            result[i] = __half2float(half);
+            result[i] = float_of_half(half);
         }
         return result;
     }
