@@ -1,6 +1,6 @@
 // What decides the design of products and loops on a GPU, measured apart from models:
-//   bench_probes tiles    each tile of Gemm at the shapes of models, * the chosen one: rate, clock and energy, beside
-//                         cuBLASLt
+//   bench_probes tiles    Gemm at the shapes of models: rate, clock and energy of the chosen tile, also chained, beside
+//                         cuBLASLt, and of every other tile beside the chosen one
 //   bench_probes larger   the same at the shapes of GPT-2 medium, large and XL
 //   bench_probes beside   a product on some multiprocessors while others read memory
 //   bench_probes loop     what a round of a loop on the device costs, beside the same kernels without a loop

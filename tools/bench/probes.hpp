@@ -8,7 +8,8 @@
 /// The parts of bench_probes; each prints its measurements on the current device.
 namespace sluice::bench {
 
-/// Each tile of Gemm for the models' shapes, or for those of the larger GPT-2's, beside cuBLASLt.
+/// Gemm for the models' shapes, or for those of the larger GPT-2's: the chosen tile beside cuBLASLt, and every other
+/// one beside the chosen.
 void time_tiles(bool of_larger, cudaStream_t stream);
 
 /// A product on some multiprocessors while others read memory.
