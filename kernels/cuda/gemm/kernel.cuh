@@ -57,6 +57,9 @@ __device__ __forceinline__ void begin_block(bool chained, const Prepare& prepare
 /// The last warpgroup calls `produce`, each of the others `consume` with its number and most of the registers.
 template <class C, RoleRegisters registers = registers_to_copy, class Produce, class Consume>
 __device__ __forceinline__ void take_roles(const Produce& produce, const Consume& consume) {
+    constexpr std::uint32_t at_start = 65536 / C::threads / 8 * 8;  // registers of a thread
+    constexpr std::uint32_t in_roles = registers.producer + C::consumers * registers.consumer;
+    static_assert(!C::moves_registers || in_roles <= (C::consumers + 1) * at_start, "consumers would wait forever");
     const std::uint32_t warpgroup = __shfl_sync(~0U, threadIdx.x / warpgroup_threads, 0);
     if (warpgroup == C::consumers) {
         if constexpr (C::moves_registers) {

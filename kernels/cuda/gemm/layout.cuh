@@ -17,8 +17,8 @@ constexpr std::uint32_t box_columns = 64;  // a row of the swizzle's pattern
 constexpr std::uint32_t box_bytes = box_rows * step_bytes;
 constexpr std::uint32_t pattern_bytes = 1024;  // the swizzle's period; shared memory and stages are aligned to it
 
-/// Registers of a thread of the copying warpgroup, and of each of two others. They add up to no more than the 504 with
-/// which three warpgroups start, in multiples of eight.
+/// Registers of a thread of the copying warpgroup, and of the others, in multiples of eight. All warpgroups' together
+/// are no more than those with which they start: 504 for three.
 struct RoleRegisters {
     int producer;
     int consumer;
