@@ -23,6 +23,51 @@ bool is_narrow(Precision precision) {
     return precision == Precision::bf16 || precision == Precision::fp16;
 }
 
+TEST_F(DecoderPiecesOnGpu, EmbeddingsAreAddedUpForEachRow) {
+    constexpr std::uint32_t vocabulary = 50;  // of a pass's tokens
+    constexpr std::uint32_t positions = 200;
+    const Pass pass({{0, 16}, {0, 1}, {0, 33}, {16, 1}, {190, 1}});
+    for (const Precision precision : test::narrow_precisions) {
+        for (const std::uint32_t width : {64U, 320U, 512U, 576U, 1600U}) {
+            const std::vector<float> tokens =
+                rounded(precision, random_values(std::size_t{vocabulary} * width, 1, width));
+            const std::vector<float> places = random_values(std::size_t{positions} * width, 1, width + 1);
+            const DeviceMemory of_tokens(std::span<const std::byte>(encode(precision, tokens)));
+            const DeviceMemory of_places(bytes_in(places));
+            const DeviceMemory sums(pass.rows.size() * width * number_bytes(precision));
+            const DeviceMemory row_sums(pass.rows.size() * width / summed_values * sizeof(RowSums));
+
+            decoder::enqueue_embedding(pass.memory(), precision,
+                                       {.tokens = of_tokens.as(),
+                                        .positions = of_places.as<float>(),
+                                        .sums = sums.as(),
+                                        .width = width,
+                                        .stride = width,
+                                        .token_stride = 0,
+                                        .position_stride = width,
+                                        .row_sums = row_sums.as<RowSums>()},
+                                       nullptr);
+
+            std::vector<double> expected;
+            std::vector<double> expected_sums(pass.rows.size() * width / summed_values * 2);
+            for (const Row& row : pass.rows) {
+                for (std::uint32_t i = 0; i < width; ++i) {
+                    const double value = static_cast<double>(tokens[row.token * width + i]) +
+                                         static_cast<double>(places[row.position * width + i]);
+                    double* const of = &expected_sums[expected.size() / summed_values * 2];
+                    of[0] += value;
+                    of[1] += value * value;
+                    expected.push_back(value);
+                }
+            }
+            EXPECT_LE(relative_error(floats_in(precision, sums), expected), tolerance(precision))
+                << name_of(precision) << ", " << width;
+            EXPECT_LE(relative_error(floats_in(Precision::fp32, row_sums), expected_sums), 1e-6)  // 64 in fp32
+                << name_of(precision) << ", " << width;
+        }
+    }
+}
+
 TEST_F(DecoderPiecesOnGpu, HeadsAreTurnedByTheirPositions) {
     constexpr std::uint32_t heads = 5;
     constexpr std::uint32_t behind = 16;  // values of a row that are not turned
