@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "core/error.hpp"
 #include "core/half.hpp"
@@ -202,12 +203,19 @@ TEST_F(TensorFile, ThatIsLargeIsReadWholeAndItsFirstBadNumberNamed) {
 
 /// Every half, against what its definition says: sign, five bits of exponent, ten of fraction.
 TEST(FloatType, WidensEveryHalf) {
-    for (std::uint32_t bits = 0; bits < 65536; ++bits) {
-        const float got = float_of_half(static_cast<std::uint16_t>(bits));
+    std::vector<std::uint16_t> halves(65536);
+    std::iota(halves.begin(), halves.end(), std::uint16_t{0});
+    std::vector<float> widened(halves.size());
+
+    widen(FloatType::f16, std::as_bytes(std::span(halves)), widened);
+
+    for (const std::uint32_t bits : halves) {
+        const float got = widened[bits];
         const auto exponent = static_cast<int>((bits >> 10U) & 31U);
         const auto fraction = static_cast<double>(bits & 1023U) / 1024;
         if (exponent == 31) {
             ASSERT_TRUE(fraction == 0 ? std::isinf(got) : std::isnan(got)) << bits;
+            ASSERT_EQ(std::bit_cast<std::uint32_t>(got) >> 13U & 1023U, bits & 1023U);
         } else {
             const double magnitude =
                 exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
