@@ -129,6 +129,11 @@ struct Override {
 /// What `change` makes of each path that the job sets, those of its app included.
 void change_paths(JobConfig& job, const std::function<std::filesystem::path(const std::filesystem::path&)>& change);
 
+/// Throws Error (refused, E-SEC-019) if an output of `job` would replace `file`, which it reads and messages call
+/// `name`. `where_of` gives the place in the message from the output's key.
+void refuse_to_replace(const JobConfig& job, const std::filesystem::path& file, std::string_view name,
+                       const std::function<std::string(std::string_view key)>& where_of);
+
 /// Where the report of a job with that output goes when the job does not say: labels.csv.report.json of labels.csv,
 /// labels.report.json of the folder labels/.
 [[nodiscard]] std::filesystem::path default_report(const std::filesystem::path& output);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "core/config/text.hpp"
 #include "core/error.hpp"
@@ -62,29 +63,28 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
     return std::filesystem::equivalent(a, b, missing) && !missing;
 }
 
+[[noreturn]] void refuse_output(std::string_view key, const std::filesystem::path& written, std::string_view other,
+                                std::string where) {
+    throw Error(ExitCode::refused,
+                {"E-SEC-019", std::move(where),
+                 fmt::format("{}: {} is also {}, which it would replace", key, quoted(written.native()), other),
+                 fmt::format("choose another {}", key)});
+}
+
 /// No file that the job writes may be one that it reads, nor the other one that it writes.
 void check_outputs(const JobConfig& job, const StatedJob& stated) {
-    const auto check = [&](std::string_view key, const std::filesystem::path& written, std::string_view other,
-                           const std::filesystem::path& kept) {
-        if (same_file(written, kept)) {
-            throw Error(ExitCode::refused,
-                        {"E-SEC-019", stated.where(key),
-                         fmt::format("{}: {} is also {}, which it would replace", key, quoted(written.native()), other),
-                         fmt::format("choose another {}", key)});
-        }
-    };
-    for (const auto& [key, written] :
-         {std::pair("output.path", &job.output.path), std::pair("output.report", &job.output.report)}) {
-        check(key, *written, "input.path", job.input.path);
-        check(key, *written, "model.weights", job.model.weights.value_or(std::filesystem::path()));
-        check(key, *written, "the job file", stated.origin.file);
-        for (const AppSettings::Entry& entry : job.settings.entries()) {
-            if (const auto* const read = std::get_if<std::filesystem::path>(&entry.value)) {
-                check(key, *written, entry.name, *read);
-            }
+    const auto where_of = [&](std::string_view key) { return stated.where(key); };
+    refuse_to_replace(job, job.input.path, "input.path", where_of);
+    refuse_to_replace(job, job.model.weights.value_or(std::filesystem::path()), "model.weights", where_of);
+    refuse_to_replace(job, stated.origin.file, "the job file", where_of);
+    for (const AppSettings::Entry& entry : job.settings.entries()) {
+        if (const auto* const read = std::get_if<std::filesystem::path>(&entry.value)) {
+            refuse_to_replace(job, *read, entry.name, where_of);
         }
     }
-    check("output.report", job.output.report, "output.path", job.output.path);
+    if (same_file(job.output.report, job.output.path)) {
+        refuse_output("output.report", job.output.report, "output.path", stated.where("output.report"));
+    }
 }
 
 SettingValue resolved(const SettingValue& value, const std::filesystem::path& base) {
@@ -135,6 +135,16 @@ void StatedJob::require(std::string_view full_name, std::string hint) const {
 
 void StatedJob::refuse_pair(std::string_view full_name, std::string_view what, std::string hint) const {
     refuse_job("E-CFG-105", where(full_name), fmt::format("{}: {}", full_name, what), std::move(hint));
+}
+
+void refuse_to_replace(const JobConfig& job, const std::filesystem::path& file, std::string_view name,
+                       const std::function<std::string(std::string_view key)>& where_of) {
+    for (const auto& [key, written] :
+         {std::pair("output.path", &job.output.path), std::pair("output.report", &job.output.report)}) {
+        if (same_file(*written, file)) {
+            refuse_output(key, *written, name, where_of(key));
+        }
+    }
 }
 
 JobConfig build_job(const StatedJob& stated, std::span<const AppKeys> apps) {

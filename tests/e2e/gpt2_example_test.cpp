@@ -1,8 +1,10 @@
 // The job of examples/gpt2.toml.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +62,28 @@ TEST_F(Gpt2Example, GivesTheSameBytesForAnyRanksChunksAndMpiKills) {
     EXPECT_NE(run(3, "7").exit_code, 0);
     ASSERT_EQ(::unsetenv("SLUICE_FAULT"), 0);
     EXPECT_EQ(output_of(2, "7"), alone);
+}
+
+TEST_F(Gpt2Example, ReplacesNoFileThatItFindsBesideItsWeights) {
+    const std::filesystem::path models = std::string(SLUICE_SOURCE_DIR) + "/examples/models/gpt2";
+    std::filesystem::copy(models, path() / "model");
+    for (const auto& [key, file] :
+         {std::pair("output.path", "vocab.json"), {"output.path", "config.json"}, {"output.report", "merges.txt"}}) {
+        for (const char* command : {"run", "check", "submit"}) {
+            std::vector<std::string> words{SLUICE_PROGRAM, command, "job.toml"};
+            const auto settings = set({"model.weights=model/model.safetensors", "output.format=jsonl",
+                                       key + ("=./model/" + std::string(file))});
+            words.insert(words.end(), settings.begin(), settings.end());
+
+            const ProcessResult result = Process(words, {.folder = path()}).wait();
+
+            EXPECT_EQ(result.exit_code, 77) << result.err;
+            EXPECT_THAT(result.err, testing::ContainsRegex("E-SEC-019.: " + std::string(key) + ": '.*" + file +
+                                                           "' is also model[.][a-z]+, which it would replace"));
+            EXPECT_EQ(contents(path() / "model" / file), contents(models / file));
+        }
+    }
+    EXPECT_FALSE(std::filesystem::exists(path() / "model/vocab.json.sluice"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "core/input/weights_file.hpp"
 #include "slurm/submit.hpp"
 #include "tools/cli/common_options.hpp"
+#include "tools/runtime/app_files.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/output_places.hpp"
@@ -59,13 +60,15 @@ std::string as_json(const ScriptPaths& paths, const std::optional<Submission>& s
 }
 
 /// Finds now what the job would only find after queueing. Throws Error, as `sluice run` would.
-void check_files(const JobConfig& job) {
+void check_files(const JobConfig& job, const Apps& apps) {
     if (!job.input.path.empty()) {
         (void)InputFile(job.input.path);
     }
     if (job.model.weights) {
         (void)WeightsFile(*job.model.weights);
     }
+    refuse_to_replace_app_files(job,
+                                *open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights));
     check_report_path(job.output.report, job.output.path);
 }
 
@@ -112,7 +115,7 @@ int submit_job(const ParsedArguments& parsed) {
             print(parsed.has("json") ? as_json(paths, std::nullopt, items) : already_complete(job.output.path, *items));
             return 0;
         }
-        check_files(job);
+        check_files(job, parsed.apps);
     }
     const Submission submission =
         submit(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count, more);

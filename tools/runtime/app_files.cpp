@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -46,6 +47,12 @@ void WatchedAppFile::check_content() const {
                                          .where = where_,
                                          .what = fmt::format("{}: {}", escaped(name_), what),
                                          .hint = "do not change the file while a job runs; then run it again"});
+    }
+}
+
+void refuse_to_replace_app_files(const JobConfig& job, const OpenApp& app) {
+    for (const AppFile& file : app.files()) {
+        refuse_to_replace(job, file.path, escaped(file.name), [](std::string_view) { return std::string(); });
     }
 }
 

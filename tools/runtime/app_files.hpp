@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/app.hpp"
+#include "core/config/config.hpp"
 #include "core/input/watched_file.hpp"
 
 namespace sluice {
@@ -31,6 +32,9 @@ private:
 };
 
 using AppFiles = std::vector<std::unique_ptr<WatchedAppFile>>;
+
+/// Throws Error (refused, E-SEC-019) if an output of `job` would replace a file that no key names and `app` reads.
+void refuse_to_replace_app_files(const JobConfig& job, const OpenApp& app);
 
 /// Opens the files named in `settings` by keys of type path, and those that `app` itself requires. Throws Error as
 /// WatchedAppFile.

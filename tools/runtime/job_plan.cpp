@@ -65,11 +65,12 @@ struct OpenedJob {
 
 OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases) {
     PhaseTimer opening(phases, Phase::job);
+    auto app = open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights);
+    refuse_to_replace_app_files(job, *app);
     if (!seems_published(job.output.path)) {
         check_output_path(job.output.path);
         check_report_path(job.output.report, job.output.path);
     }
-    auto app = open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights);
     AppFiles app_files = open_app_files(job.settings, *app);  // before the codec reads them
     auto codec = app->make_codec();
     check_format(job.output.format, codec->output_fields());
