@@ -99,10 +99,11 @@ OutputState look_at_output(const CommittedOutputOptions& options) {
     }
     refuse_foreign_file_beside(paths);
     check_space_for_all();
-    if (!status_of(paths.identity())) {
+    const std::optional<RunIdentity> begun = read_run_identity(paths);
+    if (!begun) {
         return OutputState::absent;
     }
-    establish_run_identity(paths, identity);  // there is one: it is compared
+    check_same_run(paths, *begun, identity);
     return OutputState::unfinished;
 }
 

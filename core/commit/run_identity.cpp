@@ -117,16 +117,8 @@ std::optional<RunIdentity> read_run_identity(const RunPaths& paths) {
     return text ? std::optional(decode_run_identity(*text, paths.identity())) : std::nullopt;
 }
 
-void establish_run_identity(const RunPaths& paths, const RunIdentity& identity) {
-    std::optional<RunIdentity> begun;
-    while (!begun) {  // an attempt that gives up an empty run may take it away in between
-        if (!status_of(paths.identity())) {
-            // Who was quicker is compared with below.
-            static_cast<void>(place_text(encode(identity), paths.identity(), paths.run_folder()));
-        }
-        begun = read_run_identity(paths);
-    }
-    const std::vector<std::string> differing = differences(*begun, identity);
+void check_same_run(const RunPaths& paths, const RunIdentity& begun, const RunIdentity& identity) {
+    const std::vector<std::string> differing = differences(begun, identity);
     if (!differing.empty()) {
         throw Error(ExitCode::configuration,
                     {.id = "E-CKP-090",
@@ -136,6 +128,18 @@ void establish_run_identity(const RunPaths& paths, const RunIdentity& identity) 
                      .hint = "undo the change to resume it, remove the folder to start over, or choose another "
                              "[output].path"});
     }
+}
+
+void establish_run_identity(const RunPaths& paths, const RunIdentity& identity) {
+    std::optional<RunIdentity> begun;
+    while (!begun) {  // an attempt that gives up an empty run may take it away in between
+        if (!status_of(paths.identity())) {
+            // Who was quicker is compared with below.
+            static_cast<void>(place_text(encode(identity), paths.identity(), paths.run_folder()));
+        }
+        begun = read_run_identity(paths);
+    }
+    check_same_run(paths, *begun, identity);
 }
 
 }  // namespace sluice

@@ -40,8 +40,11 @@ struct RunIdentity {
 /// The identity of the run at `paths`; nullopt: no run. Throws Error as decode_run_identity.
 [[nodiscard]] std::optional<RunIdentity> read_run_identity(const RunPaths& paths);
 
-/// Durably sets the identity of the run at `paths`, unless it has one. Throws Error (configuration, E-CKP-090) if it
-/// has another one, since results must not be mixed.
+/// Throws Error (configuration, E-CKP-090) unless `begun`, the identity of the run at `paths`, is `identity`: results
+/// must not be mixed.
+void check_same_run(const RunPaths& paths, const RunIdentity& begun, const RunIdentity& identity);
+
+/// Durably sets the identity of the run at `paths`, unless it has one. Throws Error as check_same_run.
 void establish_run_identity(const RunPaths& paths, const RunIdentity& identity);
 
 }  // namespace sluice

@@ -72,18 +72,20 @@ void check_files(const JobConfig& job, const Apps& apps) {
     check_report_path(job.output.report, job.output.path);
 }
 
-/// Items of the job's output if it is complete, as `sluice run` would find, else nullopt. Reads the whole input only if
-/// there is a manifest. Throws Error, as `sluice run` would.
+/// Items of the job's output if it is complete, as `sluice run` would find, else nullopt. Reads the whole input and the
+/// weights only if there is a run to compare with. Throws Error, as `sluice run` would: also if that is another job's.
 std::optional<std::uint64_t> items_if_complete(JobFile file, const JobConfig& job, const Apps& apps) {
     const RunPaths paths = run_paths(job.output.path, extension_of(job.output.format));
-    if (!status_of(paths.manifest())) {
+    if (!status_of(paths.manifest()) && !status_of(paths.identity())) {
         return std::nullopt;
     }
-    if (const auto device = choices_of_run(job.output).device; device && job.run.device == DeviceKind::automatic) {
-        // This machine's devices may differ from the nodes'.
-        file.overrides.push_back({.key = "run.device", .value = *device});
+    // This machine's devices may differ from the nodes'.
+    const RunChoices begun_with = choices_of_run(job.output);
+    if (begun_with.device && job.run.device == DeviceKind::automatic) {
+        file.overrides.push_back({.key = "run.device", .value = *begun_with.device});
     }
-    const PreparedJob prepared = prepare_job(read_job(file, apps), apps);
+    PreparedJob prepared = prepare_job(read_job(file, apps), apps);
+    prepared.gpu = begun_with.gpu.value_or(prepared.gpu);
     return check_output(prepared) == OutputState::complete ? std::optional(prepared.plan.items) : std::nullopt;
 }
 
@@ -149,13 +151,15 @@ const Command submit_command{
     .details =
         "Writes plan, script and a folder for logs to the run's folder beside the output, then calls\n"
         "sbatch. The job resumes where an earlier attempt stopped; where its output is complete,\n"
-        "nothing is submitted. What follows -- goes to sbatch, as --name=value, and wins over [slurm].\n"
-        "With --wait it shows the job's progress, and ends with its exit code. docs/slurm.md explains it.",
+        "or has an unfinished run of another job, nothing is submitted. What follows -- goes to sbatch,\n"
+        "as --name=value, and wins over [slurm]. With --wait it shows the job's progress, and ends with\n"
+        "its exit code. docs/slurm.md explains it.",
     .exit_codes =
         "  0   submitted, or complete    73  cannot create the run's folder\n"
         "  64  wrong command line        77  the output would replace a file of the job\n"
-        "  66  cannot open job or input  78  wrong job file or --set\n"
-        "  69  no Slurm, or it refuses   79  a job works on this output\n"
+        "  65  wrong input or weights    78  wrong job file or --set, or another job's run\n"
+        "  66  cannot open job or input  79  a job works on this output\n"
+        "  69  no Slurm, or it refuses   84  the output is damaged\n"
         "  and with --wait those of `sluice run`",
     .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",
     .set_example = "slurm.nodes=4",

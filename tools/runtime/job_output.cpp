@@ -33,6 +33,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* device_setting = "run.device";
 constexpr const char* instructions_setting = "run.instructions";
+constexpr const char* gpu_setting = "run.gpu";
 constexpr std::size_t most_of_end = 91;  // characters: several fit into a message
 
 std::string text_of(const std::vector<ColumnRef>& columns) {
@@ -80,7 +81,7 @@ Settings settings_of(const PreparedJob& prepared) {
     if (prepared.plan.device == DeviceKind::host) {
         settings.emplace_back(instructions_setting, name_of(prepared.plan.instructions));
     } else {
-        settings.emplace_back("run.gpu", prepared.gpu);
+        settings.emplace_back(gpu_setting, prepared.gpu);
     }
     if (job.model.random) {
         settings.emplace_back("model.random", fmt::format("{}", *job.model.random));
@@ -144,6 +145,8 @@ RunChoices choices_of_run(const JobConfig::Output& output) {
                 choices.device = value;
             } else if (name == instructions_setting) {
                 choices.instructions = find_host_instructions(value);
+            } else if (name == gpu_setting) {
+                choices.gpu = value;
             }
         }
     }

@@ -49,6 +49,7 @@ struct RunChoices {
     std::optional<std::uint32_t> chunk_items{};
     std::optional<std::string> device{};             ///< "host" or "cuda".
     std::optional<HostInstructions> instructions{};  ///< Of host devices.
+    std::optional<std::string> gpu{};                ///< PreparedJob::gpu.
 };
 
 /// The open job; rank 0 only.

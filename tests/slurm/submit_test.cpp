@@ -1,0 +1,149 @@
+// `sluice submit`, with programs that play Slurm.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/e2e/early_end.hpp"
+#include "tests/slurm/fake_programs.hpp"
+
+namespace sluice::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    const auto submit = [&](const std::string& change, const std::string& option) {
+        return Process(launch_words(0, {"submit", "job.toml", "--set", change, option}),
+                       ProcessOptions{.folder = job.path()})
+            .wait();
+    };
+    for (const auto& [change, code] : {std::pair{"input.path=absent.txt", 66},
+                                       {"model.weights=absent.safetensors", 66},
+                                       {"output.report=absent/report.json", 73}}) {
+        const ProcessResult result = submit(change, "--json");
+        EXPECT_EQ(result.exit_code, code) << result.err;
+        EXPECT_THAT(result.err, HasSubstr("absent"));
+        EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
+    }
+    EXPECT_EQ(submit("input.path=absent.txt", "--no-files").exit_code, 0);
+}
+
+TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "touch submitted; echo 7");
+    const auto submit = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"submit", "job.toml"};
+        words.insert(words.end(), more.begin(), more.end());
+        return Process(launch_words(0, words), ProcessOptions{.folder = job.path()}).wait();
+    };
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+
+    const ProcessResult plain = submit({"--wait"});
+    const ProcessResult json = submit({"--json"});
+    const ProcessResult other = submit({"--set", "output.scores=false"});
+
+    EXPECT_EQ(plain.exit_code, 0) << plain.err;
+    EXPECT_THAT(plain.out, HasSubstr("labels.csv is already complete: 1 item\n"));
+    EXPECT_EQ(json.exit_code, 0) << json.err;
+    EXPECT_THAT(json.out, HasSubstr("\"complete\": true"));
+    EXPECT_EQ(other.exit_code, 73) << "the complete output is of another job";
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "submitted"));
+}
+
+TEST(Submit, OfAnotherJobThanTheUnfinishedRunsIsRefusedAsARunIs) {
+    const JobFolder job(mostly_held_texts(300));
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "touch submitted; echo 7");
+    slurm.add("squeue", "exit 0");
+    const auto submit = [&](const std::vector<std::string>& more) {
+        return run_sluice(job, joined({"submit", "job.toml"}, more));
+    };
+    ASSERT_EQ(stop_early(job, small_chunks).exit_code, 75);
+    const std::vector<std::string> before = names_in(job.path() / "labels.csv.sluice");
+
+    for (const char* change : {"output.scores=false", "model.random=18", "pipeline.chunk_items=16"}) {
+        const ProcessResult run = job.run_alone(set({change}));
+        const ProcessResult refused = submit(set({change}));
+
+        EXPECT_EQ(refused.exit_code, 78) << refused.err;
+        EXPECT_THAT(refused.err, HasSubstr("E-CKP-090"));
+        EXPECT_EQ(refused.err, run.err);
+    }
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "submitted"));
+    EXPECT_EQ(names_in(job.path() / "labels.csv.sluice"), before) << "it writes nothing";
+    EXPECT_EQ(submit({}).out, "7\n") << "the run's own job";
+    EXPECT_EQ(submit(joined({"--no-files"}, set({"output.scores=false"}))).exit_code, 0) << "nobody looks";
+}
+
+TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "read -r _ <>fifo; echo 7");
+    slurm.add("squeue", "echo 'PENDING|Priority|N/A|'");
+    ASSERT_EQ(::mkfifo((job.path() / "fifo").c_str(), 0600), 0);
+    const auto start = [&] {
+        return std::make_unique<Process>(launch_words(0, {"submit", "job.toml"}), ProcessOptions{.folder = job.path()});
+    };
+
+    const auto first = start();
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.path() / "labels.csv.sluice/script.sh"); }));
+    const ProcessResult meanwhile = start()->wait();
+    std::ofstream(job.path() / "fifo") << "go on\n";
+    const ProcessResult submitted = first->wait();
+    const ProcessResult later = start()->wait();
+
+    EXPECT_EQ(submitted.out, "7\n") << submitted.err;
+    for (const ProcessResult& refused : {meanwhile, later}) {
+        EXPECT_EQ(refused.exit_code, 79) << refused.err;
+        EXPECT_THAT(refused.err, HasSubstr("error[E-OUT-079]: "));
+    }
+}
+
+TEST(Submit, KeepsTheOptionsBehindTheDashesForJobsThatFollow) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "exit 0");
+    const auto options_after = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> words{"submit", "job.toml", "--"};
+        words.insert(words.end(), more.begin(), more.end());
+        EXPECT_EQ(Process(launch_words(0, words), ProcessOptions{.folder = job.path()}).wait().exit_code, 0);
+        return contents(job.path() / "labels.csv.sluice/options");
+    };
+
+    EXPECT_EQ(options_after({"--qos=high", "--job-name=a 'b"}), "--qos=high\n--job-name=a 'b");
+    EXPECT_EQ(options_after({}), "");
+}
+
+TEST(Submit, AndCheckWarnOfANoticeThatLeavesLittleOfTheTime) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "exit 0");
+    const auto with_notice = [&](const std::string& command, const std::string& notice) {
+        const ProcessResult result = Process(launch_words(0, {command, "job.toml", "--set", "slurm.time=3m", "--set",
+                                                              "slurm.resume.notice=" + notice}),
+                                             ProcessOptions{.folder = job.path()})
+                                         .wait();
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        return result.err;
+    };
+
+    for (const char* command : {"check", "submit"}) {
+        EXPECT_THAT(with_notice(command, "240s"), HasSubstr("warning[W-SLM-160]: slurm.resume.notice: Slurm may stop"));
+        EXPECT_EQ(with_notice(command, "auto"), "");
+    }
+}
+
+}  // namespace
+}  // namespace sluice::test
