@@ -37,7 +37,8 @@ void say_committed(const RankBoard& board) noexcept {
     constexpr std::string_view begin = "  hint: ";
     std::array<char, 192> line{};
     std::copy(begin.begin(), begin.end(), line.begin());
-    const std::size_t length = board.describe_committed(line.data() + begin.size(), line.size() - begin.size() - 1);
+    const std::size_t length = board.describe_committed(RankBoard::LaterCommits::possible, line.data() + begin.size(),
+                                                        line.size() - begin.size() - 1);
     if (length > 0) {
         line[begin.size() + length] = '\n';
         say_in_handler({line.data(), begin.size() + length + 1});

@@ -180,19 +180,24 @@ RankBoard::Committed RankBoard::committed() const noexcept {
             .all = shared_->chunks.load(std::memory_order_relaxed)};
 }
 
-std::size_t RankBoard::describe_committed(char* to, std::size_t room) const noexcept {
+std::size_t RankBoard::describe_committed(LaterCommits later, char* to, std::size_t room) const noexcept {
     const Committed now = committed();
     if (now.all == 0) {
         return 0;
     }
-    const auto end = fmt::format_to_n(to, room, "{} of {} chunks are committed: the same command resumes from there",
-                                      now.chunks, now.all);
+    const bool is_final = later == LaterCommits::none;
+    const auto end =
+        now.chunks == 0
+            ? fmt::format_to_n(to, room, "nothing is committed yet: the same command starts from the beginning{}",
+                               is_final ? "" : ", unless results are still committed as the job ends")
+            : fmt::format_to_n(to, room, "{}{} of {} chunks are committed: the same command resumes from there",
+                               is_final ? "" : "at least ", now.chunks, now.all);
     return std::min(end.size, room);
 }
 
-std::string RankBoard::describe_committed() const {
-    std::array<char, 128> text{};
-    return {text.data(), describe_committed(text.data(), text.size())};
+std::string RankBoard::describe_committed(LaterCommits later) const {
+    std::array<char, 160> text{};
+    return {text.data(), describe_committed(later, text.data(), text.size())};
 }
 
 }  // namespace sluice

@@ -122,10 +122,13 @@ public:
     void set_committed(const Committed& committed) noexcept;
     [[nodiscard]] Committed committed() const noexcept;
 
-    /// Writes "12 of 88 chunks are committed: the same command resumes from there", or nothing if unknown, in at most
-    /// `room` characters; returns their number. Async-signal-safe.
-    std::size_t describe_committed(char* to, std::size_t room) const noexcept;
-    [[nodiscard]] std::string describe_committed() const;
+    /// Whether rank 0 may commit results after this, before the job has ended.
+    enum class LaterCommits : std::uint8_t { none, possible };
+
+    /// Writes "12 of 88 chunks are committed: the same command resumes from there", that nothing is, or nothing if
+    /// unknown, in at most `room` characters; returns their number. Async-signal-safe.
+    std::size_t describe_committed(LaterCommits later, char* to, std::size_t room) const noexcept;
+    [[nodiscard]] std::string describe_committed(LaterCommits later) const;
 
 private:
     struct alignas(RankEntry) Shared {  // followed by the entries

@@ -127,7 +127,7 @@ void Watcher::obey(int signal) {
 }
 
 void Watcher::end_at_once(int signal, RunPhase phase) {
-    const std::string committed = board_.describe_committed();
+    const std::string committed = board_.describe_committed(RankBoard::LaterCommits::none);
     const ErrorText text{.id = "E-RUN-075",
                          .what = fmt::format("stopped by SIG{}{}", sigabbrev_np(signal),
                                              phase == RunPhase::preparing ? " before the first chunk" : " at once"),
@@ -138,12 +138,12 @@ void Watcher::end_at_once(int signal, RunPhase phase) {
 
 void Watcher::end_after_death_of(const RankEntry& dead) {
     const bool root_knows = board_.living_root() != nullptr || board_.ended_root() != nullptr;
-    const std::string committed = board_.describe_committed();
+    const std::string committed = board_.describe_committed(RankBoard::LaterCommits::possible);
     const ErrorText text{.id = "E-RUN-001",
                          .where = fmt::format("rank {} on {}", dead.rank.load(), host_),
                          .what = fmt::format("died: killed or out of memory, {}", activity(dead)),
                          .hint = fmt::format("look for SIGKILL or oom_kill in the node's log{}{}",
-                                             committed.empty() ? "" : "; at least ", committed)};
+                                             committed.empty() ? "" : "; ", committed)};
     carry_out(decide_end({.cause = EndCause::death, .is_root = is_root(), .root_knows = root_knows}),
               {.text = text, .lost_rank = dead.rank.load(), .lost_chunks = hangs_.chunks_of(dead)});
 }
@@ -154,13 +154,12 @@ void Watcher::end_after(const Hang& hang) {
     }
     const bool written =
         !hang.dump_file.empty() && run_for(longest_dump, [hang] { append_to(hang.dump_file, hang.dump); });
-    const std::string committed = board_.describe_committed();
+    const std::string committed = board_.describe_committed(RankBoard::LaterCommits::possible);
     const ErrorText text{
         .id = "E-RUN-076",
         .where = hang.where,
         .what = "hangs: " + hang.what,
-        .hint = fmt::format("{}{}{}{}", committed.empty() ? "" : "at least ", committed,
-                            committed.empty() || !written ? "" : "; ",
+        .hint = fmt::format("{}{}{}", committed, committed.empty() || !written ? "" : "; ",
                             written ? escaped(hang.dump_file.native()) + " says who waits for what" : "")};
     const RankEntry* const entry = board_.find(hang.rank);
     carry_out(decide_end({.cause = EndCause::hang, .is_root = is_root()}),

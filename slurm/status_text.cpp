@@ -134,8 +134,10 @@ bool is_stale(const RunSight& sight) {
 std::string what_follows(const RunSight& sight) {
     const RunStatus& status = *sight.status;
     const bool is_queued = sight.queued && sight.queued->is_active();
+    const char* const resumes =
+        status.chunks_done == 0 ? "starts from the beginning: nothing is committed yet" : "resumes from there";
     if (is_queued && sight.job != status.job && status.state != RunState::complete) {
-        return fmt::format("job {} resumes from there", sight.job);
+        return fmt::format("job {} {}", sight.job, resumes);
     }
     if (!status.end->again) {
         return {};

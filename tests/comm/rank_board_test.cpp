@@ -44,5 +44,24 @@ TEST(RankBoard, LetsAProcessOfItsOwnHaveItsTurn) {
     board.pass_turn_on();
 }
 
+TEST(RankBoard, SaysWhereTheSameCommandStarts) {
+    using Later = RankBoard::LaterCommits;
+    RankBoard board;
+    EXPECT_EQ(board.describe_committed(Later::none), "") << "nobody has said how many chunks there are";
+
+    board.set_committed({.chunks = 0, .all = 88});
+    EXPECT_EQ(board.describe_committed(Later::none),
+              "nothing is committed yet: the same command starts from the beginning");
+    EXPECT_EQ(board.describe_committed(Later::possible),
+              "nothing is committed yet: the same command starts from the beginning, unless results are still "
+              "committed as the job ends");
+
+    board.set_committed({.chunks = 12, .all = 88});
+    EXPECT_EQ(board.describe_committed(Later::none),
+              "12 of 88 chunks are committed: the same command resumes from there");
+    EXPECT_EQ(board.describe_committed(Later::possible),
+              "at least 12 of 88 chunks are committed: the same command resumes from there");
+}
+
 }  // namespace
 }  // namespace sluice

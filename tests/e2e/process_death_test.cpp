@@ -73,7 +73,9 @@ TEST_P(Crash, OfAProcessNamesHostStageAndChunkAndPublishesNothing) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(),
                 testing::ContainsRegex("E-RUN-001.: rank 0 on .*: died: SIG.* in compute of chunk [0-9]+"));
-    EXPECT_THAT(result.err, HasSubstr(" of 375 chunks are committed: the same command resumes from there"));
+    EXPECT_THAT(result.err, testing::ContainsRegex(
+                                "at least [1-9][0-9]* of 375 chunks are committed: the same command resumes from there|"
+                                "nothing is committed yet: the same command starts from the beginning"));
     job.expect_unfinished();
 }
 
@@ -142,6 +144,33 @@ TEST(SlowDrain, TakesNoLongerThanTheJobAllows) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), testing::ContainsRegex("after 1 of 188 chunks; chunks in flight took longer"));
     job.expect_unfinished();
+}
+
+TEST(SlowDrain, OfAFirstChunkSaysThatNothingIsCommittedYet) {
+    const JobFolder job(held_texts(100, 0));
+    const auto process = job.start_alone(set({"pipeline.chunk_items=8", "fault.drain_timeout=1s"}));
+    EXPECT_TRUE(eventually([&] { return job.is_held(process->pid()); }));
+    process->send(SIGTERM);
+
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 75);
+    EXPECT_THAT(result.err, HasSubstr("after 0 of 13 chunks"));
+    EXPECT_THAT(result.err, HasSubstr("hint: nothing is committed yet: the same command starts from the beginning\n"));
+    EXPECT_THAT(result.err, testing::Not(HasSubstr("resumes")));
+}
+
+TEST(CrashInTheFirstChunk, SaysThatNothingIsCommittedYet) {
+    const JobFolder job(held_texts(100, 0));
+    const auto process = job.start_alone(set({"pipeline.chunk_items=8"}));
+    EXPECT_TRUE(eventually([&] { return job.is_held(process->pid()); }));
+    process->send(SIGSEGV);
+
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 128 + SIGSEGV);
+    EXPECT_THAT(result.err, HasSubstr("hint: nothing is committed yet: the same command starts from the beginning"));
+    EXPECT_THAT(result.err, testing::Not(HasSubstr("resumes")));
 }
 
 TEST(SlowDrain, EndsInTimeForTheJobsLimit) {

@@ -274,6 +274,10 @@ TEST(StatusText, BelievesSlurmAboutWhatFollows) {
     status.end->again = false;  // drained
     EXPECT_THAT(text_of("99", "PENDING"), HasSubstr("code 75; job 99 resumes from there\n"));
     EXPECT_THAT(text_of(status.job, ""), HasSubstr("exit code 75\n"));
+    status.end->code = 70;
+    status.chunks_done = 0;
+    EXPECT_THAT(text_of("99", "PENDING"),
+                HasSubstr("code 70; job 99 starts from the beginning: nothing is committed yet\n"));
 }
 
 TEST(RunSight, IsOverWhenNoAttemptFollows) {

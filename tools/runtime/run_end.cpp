@@ -32,8 +32,9 @@ Failure or_fenced_off(CommittedOutput* output, Failure failure) {
 
 /// With what the same command would not do again.
 Failure with_hint(const RankBoard& board, Failure failure) {
-    if (can_go_on(failure.code) && board.committed().chunks > 0) {
-        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + board.describe_committed();
+    const std::string committed = board.describe_committed(RankBoard::LaterCommits::none);
+    if (can_go_on(failure.code) && !committed.empty()) {
+        failure.text.hint += (failure.text.hint.empty() ? "" : "; ") + committed;
     }
     return failure;
 }
@@ -140,7 +141,8 @@ ErrorText stopped_early(const Served& served, const RankBoard::Committed& commit
             .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
             .what = fmt::format("{} after {} of {} chunks{}", stopped_text(served.stop), committed.chunks,
                                 committed.all, end),
-            .hint = "run the same command again: it resumes from there"};
+            .hint = committed.chunks == 0 ? "nothing is committed yet: the same command starts from the beginning"
+                                          : "run the same command again: it resumes from there"};
 }
 
 ErrorText lost_while_draining(const Served& served, const std::string& host, const std::vector<std::uint64_t>& chunks) {

@@ -30,13 +30,16 @@ bool tell_root(const RankContext& context, const Failure& failure) {
 }
 
 /// A rank 0 that died, or one that cannot be reached.
-Failure silent_root(const JobPlan& plan, const RootIsSilent& root) {
+Failure silent_root(const JobPlan& plan, const RankBoard& board, const RootIsSilent& root) {
+    const std::string committed = board.describe_committed(RankBoard::LaterCommits::possible);
     return {.text = {.id = "E-RUN-001",
                      .where = "rank 0 on " + escaped(plan.root_host),
                      .what = fmt::format("died, or cannot be reached: no heartbeat for {:.1f} s after a stop was asked "
                                          "for",
                                          Seconds(root.silence()).count()),
-                     .hint = "check its node; the same command resumes from what is committed"}};
+                     .hint = "check its node; " +
+                             (committed.empty() ? "the same command resumes from what is committed, if anything is"
+                                                : committed)}};
 }
 
 /// Ends this process; launchers let ranks on nodes other than rank 0's live for a while.
@@ -79,7 +82,8 @@ void follow_root(const RankContext& context, const JobPlan& plan, const std::fun
     } catch (const RootHasEnded& end) {
         carry_out(context, decide_end({.cause = EndCause::root_ended, .code = end.code(), .is_root = false}));
     } catch (const RootIsSilent& root) {
-        carry_out(context, decide_end({.cause = EndCause::root_lost, .is_root = false}), silent_root(plan, root));
+        carry_out(context, decide_end({.cause = EndCause::root_lost, .is_root = false}),
+                  silent_root(plan, context.board, root));
     }
 }
 
