@@ -45,11 +45,11 @@ bool have_floats(std::span<const OutputField> fields) {
 
 }  // namespace
 
-std::string ItemCodec::pack_dense(std::span<const float>, std::span<std::byte>) const {
+ItemProblem ItemCodec::pack_dense(std::span<const float>, std::span<std::byte>) const {
     throw ContractViolation("codec: a dense item for an app that takes none");
 }
 
-std::string ItemCodec::pack_integers(std::uint64_t, std::span<const std::int64_t>, std::span<std::byte>) const {
+ItemProblem ItemCodec::pack_integers(std::uint64_t, std::span<const std::int64_t>, std::span<std::byte>) const {
     throw ContractViolation("codec: integers for an app that takes none");
 }
 

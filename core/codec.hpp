@@ -54,6 +54,16 @@ protected:
     ~Row() = default;
 };
 
+/// What is wrong with an item; nothing if `what` is empty.
+struct ItemProblem {
+    std::string what{};  ///< "the prefix has …", "column 17: …".
+    std::string hint{};  ///< What to do; names the key if one of the job's refuses the item. Empty: correct the item.
+
+    /// Whether there is one.
+    explicit operator bool() const noexcept { return !what.empty(); }
+    [[nodiscard]] std::string advice() const { return hint.empty() ? "correct the item or leave it out" : hint; }
+};
+
 /// Converts an app's items between files and the wire. Stateless and thread-safe.
 class ItemCodec : public Interface {
 public:
@@ -63,9 +73,8 @@ public:
     /// False if an item's number suffices, so that a job needs no input file.
     [[nodiscard]] virtual bool needs_text() const noexcept { return true; }
 
-    /// Describes what is wrong with an item's text ("the prefix has …"); empty if nothing. encode() is only called with
-    /// texts that pass.
-    [[nodiscard]] virtual std::string check_text([[maybe_unused]] std::string_view text) const { return {}; }
+    /// Checks an item's text. encode() is only called with texts that pass.
+    [[nodiscard]] virtual ItemProblem check_text([[maybe_unused]] std::string_view text) const { return {}; }
 
     /// Encodes the text (UTF-8 or any bytes) of the input's item number `item`, from 0, for the wire. to.size() ==
     /// shape().input_bytes; writes every byte. `text` is empty without an input file, and the same for all items of a
@@ -77,26 +86,24 @@ public:
     /// Dimensions, row-major, of one item in the app's dense fp32 format (`.bin`, `.npy` fp32); empty if it has none.
     [[nodiscard]] virtual std::vector<std::uint64_t> dense_shape() const { return {}; }
 
-    /// Packs one dense item. Returns a description of what is wrong ("column 17: …"), or an empty string. Only called
-    /// if dense_shape() is not empty.
-    [[nodiscard]] virtual std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const;
+    /// Packs one dense item, unless something is wrong with it. Only called if dense_shape() is not empty.
+    [[nodiscard]] virtual ItemProblem pack_dense(std::span<const float> dense, std::span<std::byte> to) const;
 
     /// Integers per item in a headerless file (`.bin`, int32); in `.npy` a row has any number of them, of any integer
     /// type. 0 if the app does not read integers. An app that does has no dense format.
     [[nodiscard]] virtual std::uint32_t row_integers() const noexcept { return 0; }
 
-    /// Packs the input's item number `item` from its row of integers, larger ones as the largest. Returns a description
-    /// of what is wrong ("column 3: …"), or an empty string. Only called if row_integers() is not 0.
-    [[nodiscard]] virtual std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+    /// Packs the input's item number `item` from its row of integers, larger ones as the largest, unless something is
+    /// wrong with it. Only called if row_integers() is not 0.
+    [[nodiscard]] virtual ItemProblem pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                                     std::span<std::byte> to) const;
 
     /// Whether files may hold items as they are on the wire, their packed form (`.u8`, `.npy` uint8). An app that reads
     /// integers has none.
     [[nodiscard]] virtual bool has_packed_form() const noexcept { return false; }
 
-    /// Checks an item read in packed form. Returns a description of what is wrong ("byte 17: …"), or an empty string.
-    /// By default any bytes are an item. Only called if has_packed_form().
-    [[nodiscard]] virtual std::string check_packed([[maybe_unused]] std::span<const std::byte> item) const {
+    /// Checks an item read in packed form. By default any bytes are an item. Only called if has_packed_form().
+    [[nodiscard]] virtual ItemProblem check_packed([[maybe_unused]] std::span<const std::byte> item) const {
         return {};
     }
 

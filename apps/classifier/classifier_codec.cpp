@@ -43,11 +43,11 @@ std::vector<std::uint64_t> ClassifierCodec::dense_shape() const {
     return {classifier_symbols, classifier_length};
 }
 
-std::string ClassifierCodec::pack_dense(std::span<const float> dense, std::span<std::byte> to) const {
-    return pack_one_hot(dense, classifier_symbols, {reinterpret_cast<std::uint8_t*>(to.data()), to.size()});
+ItemProblem ClassifierCodec::pack_dense(std::span<const float> dense, std::span<std::byte> to) const {
+    return {.what = pack_one_hot(dense, classifier_symbols, {reinterpret_cast<std::uint8_t*>(to.data()), to.size()})};
 }
 
-std::string ClassifierCodec::check_packed(std::span<const std::byte> item) const {
+ItemProblem ClassifierCodec::check_packed(std::span<const std::byte> item) const {
     expects(item.size() == classifier_length, "classifier: an item has the wrong size");
     std::byte largest{0};  // of all: a search that may stop early is many times slower
     for (const std::byte b : item) {
@@ -58,8 +58,8 @@ std::string ClassifierCodec::check_packed(std::span<const std::byte> item) const
     }
     const auto bad =
         std::find_if(item.begin(), item.end(), [](std::byte b) { return b > std::byte{classifier_blank}; });
-    return fmt::format("byte {}: got {}, expected 0 to {}", bad - item.begin(), std::to_integer<int>(*bad),
-                       classifier_blank);
+    return {.what = fmt::format("byte {}: got {}, expected 0 to {}", bad - item.begin(), std::to_integer<int>(*bad),
+                                classifier_blank)};
 }
 
 std::vector<OutputField> ClassifierCodec::output_fields() const {

@@ -24,9 +24,9 @@ public:
     [[nodiscard]] IoShape shape() const noexcept override { return classifier_shape(scores_); }
     void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override;
-    [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
+    [[nodiscard]] ItemProblem pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
     [[nodiscard]] bool has_packed_form() const noexcept override { return true; }
-    [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override;
+    [[nodiscard]] ItemProblem check_packed(std::span<const std::byte> item) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
 
     /// Removes the label's nonfinite_mark.

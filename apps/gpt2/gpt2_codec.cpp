@@ -52,8 +52,10 @@ Gpt2Codec::Prompt Gpt2Codec::prompt_of(std::string_view text) const {
         tokenizer_->encode(text, prompt.tokens);
         if (const auto high = std::ranges::find_if(prompt.tokens, [&](TokenId id) { return id >= vocabulary_; });
             high != prompt.tokens.end()) {
-            prompt.problem = fmt::format(
-                "the tokenizer gives token {}, and the model has {}: they are not of one model", *high, vocabulary_);
+            prompt.problem = {
+                .what = fmt::format("the tokenizer gives token {}, and the model has {}: they are not of one model",
+                                    *high, vocabulary_),
+                .hint = "name the model's own tokenizer as model.tokenizer, or its model.vocabulary and model.merges"};
         }
     }
     begin_empty(prompt);
@@ -61,13 +63,13 @@ Gpt2Codec::Prompt Gpt2Codec::prompt_of(std::string_view text) const {
 }
 
 void Gpt2Codec::begin_empty(Prompt& prompt) const {
-    if (!prompt.tokens.empty() || !prompt.problem.empty()) {
+    if (!prompt.tokens.empty() || prompt.problem) {
         return;
     }
     if (begin_) {
         prompt.tokens.push_back(*begin_);
     } else {
-        prompt.problem = "the prompt is empty, and config.json has no bos_token_id to begin with";
+        prompt.problem.what = "the prompt is empty, and config.json has no bos_token_id to begin with";
     }
 }
 
@@ -80,9 +82,9 @@ Gpt2Codec::Prompt Gpt2Codec::ids_of(std::span<const std::int64_t> row) const {
         if (is_behind ? *at >= 0 : *at >= vocabulary_) {
             // The file may hold a larger one.
             const char* const or_more = *at == std::numeric_limits<std::int64_t>::max() ? " or more" : "";
-            prompt.problem = fmt::format("column {} is {}{}, ", at - row.begin(), *at, or_more) +
-                             (is_behind ? "behind a negative number, which ends the prompt"
-                                        : fmt::format("expected a token id, 0 to {}", vocabulary_ - 1));
+            prompt.problem.what = fmt::format("column {} is {}{}, ", at - row.begin(), *at, or_more) +
+                                  (is_behind ? "behind a negative number, which ends the prompt"
+                                             : fmt::format("expected a token id, 0 to {}", vocabulary_ - 1));
             return prompt;
         }
         if (!is_behind) {
@@ -106,8 +108,9 @@ Gpt2Codec::Prompt Gpt2Codec::ids_of(std::string_view text) const {
         TokenId id = 0;
         const auto [stop, error] = std::from_chars(at, word, id);
         if (error != std::errc() || stop != word || id >= vocabulary_) {
-            prompt.problem =
-                fmt::format("{} is no token id, expected 0 to {}", quoted(std::string_view(at, word)), vocabulary_ - 1);
+            prompt.problem = {.what = fmt::format("{} is no token id, expected 0 to {}",
+                                                  quoted(std::string_view(at, word)), vocabulary_ - 1),
+                              .hint = "correct the item, or set generate.prompts = \"text\""};
             return prompt;
         }
         prompt.tokens.push_back(id);
@@ -115,18 +118,19 @@ Gpt2Codec::Prompt Gpt2Codec::ids_of(std::string_view text) const {
     }
 }
 
-std::string Gpt2Codec::check_text(std::string_view text) const {
+ItemProblem Gpt2Codec::check_text(std::string_view text) const {
     const std::uint32_t most = options_.sampling.max_prompt;
     const bool is_surely_sound = !options_.takes_ids && !text.empty() && tokenizer_->size() <= vocabulary_ &&
                                  tokenizer_->beginning().size() + tokenizer_->most_tokens(text.size()) <= most;
-    return is_surely_sound ? std::string() : problem_of(prompt_of(text));
+    return is_surely_sound ? ItemProblem() : problem_of(prompt_of(text));
 }
 
-std::string Gpt2Codec::problem_of(const Prompt& prompt) const {
+ItemProblem Gpt2Codec::problem_of(const Prompt& prompt) const {
     const std::uint32_t most = options_.sampling.max_prompt;
-    if (prompt.problem.empty() && prompt.tokens.size() > most && !options_.cuts_prompts) {
-        return fmt::format("the prompt has {} tokens, expected at most generate.max_prompt_tokens = {}",
-                           prompt.tokens.size(), most);
+    if (!prompt.problem && prompt.tokens.size() > most && !options_.cuts_prompts) {
+        return {.what = fmt::format("the prompt has {} tokens, expected at most generate.max_prompt_tokens = {}",
+                                    prompt.tokens.size(), most),
+                .hint = "raise generate.max_prompt_tokens, set generate.long_prompts = \"cut\", or shorten the item"};
     }
     return prompt.problem;
 }
@@ -135,14 +139,15 @@ void Gpt2Codec::encode(std::uint64_t item, std::string_view text, std::span<std:
     pack(item, prompt_of(text), to);
 }
 
-std::string Gpt2Codec::pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+ItemProblem Gpt2Codec::pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                      std::span<std::byte> to) const {
     if (!options_.takes_ids) {
-        return "numbers are token ids, and generate.prompts says \"text\"";
+        return {.what = "numbers are token ids, and generate.prompts says \"text\"",
+                .hint = "set generate.prompts = \"ids\", or name a file of texts as input.path"};
     }
     const Prompt prompt = ids_of(row);
-    std::string problem = problem_of(prompt);
-    if (problem.empty()) {
+    ItemProblem problem = problem_of(prompt);
+    if (!problem) {
         pack(item, prompt, to);
     }
     return problem;

@@ -22,10 +22,10 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
     [[nodiscard]] bool needs_text() const noexcept override { return false; }
-    [[nodiscard]] std::string check_text(std::string_view text) const override;
+    [[nodiscard]] ItemProblem check_text(std::string_view text) const override;
     void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override;
     [[nodiscard]] std::uint32_t row_integers() const noexcept override { return options_.sampling.max_prompt; }
-    [[nodiscard]] std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+    [[nodiscard]] ItemProblem pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                             std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
     void decode(std::span<const std::byte> result, Row& row) const override;
@@ -37,14 +37,14 @@ private:
     struct Prompt {
         std::vector<TokenId> tokens;
         std::size_t beginning = 0;  // tokens that are kept when the prompt is cut
-        std::string problem;        // empty: none
+        ItemProblem problem;
     };
 
     [[nodiscard]] Prompt prompt_of(std::string_view text) const;
     [[nodiscard]] Prompt ids_of(std::string_view text) const;
     [[nodiscard]] Prompt ids_of(std::span<const std::int64_t> row) const;
     void begin_empty(Prompt& prompt) const;
-    [[nodiscard]] std::string problem_of(const Prompt& prompt) const;
+    [[nodiscard]] ItemProblem problem_of(const Prompt& prompt) const;
     void pack(std::uint64_t item, const Prompt& prompt, std::span<std::byte> to) const;
     void decode_log_probabilities(std::span<const float> values, Row& row) const;
     [[nodiscard]] std::string text_of(std::span<const TokenId> tokens) const;

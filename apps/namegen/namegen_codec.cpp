@@ -27,16 +27,18 @@ NamegenCodec::NamegenCodec(const NamegenOptions& options) : options_(options) {
     }
 }
 
-std::string NamegenCodec::check_text(std::string_view text) const {
+ItemProblem NamegenCodec::check_text(std::string_view text) const {
     if (options_.draws == DrawsFrom::input) {
-        return "generate.rng = \"input\" takes random numbers from .bin or .npy, no names";
+        return {.what = "generate.rng = \"input\" takes random numbers from .bin or .npy, no names",
+                .hint = "choose another generate.rng, or name such a file"};
     }
     if (text.size() > options_.sampling.max_length) {
-        return fmt::format("the prefix has {} bytes, expected at most generate.max_length = {}", text.size(),
-                           options_.sampling.max_length);
+        return {.what = fmt::format("the prefix has {} bytes, expected at most generate.max_length = {}", text.size(),
+                                    options_.sampling.max_length),
+                .hint = "raise generate.max_length, shorten the item, or leave it out"};
     }
     if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
-        return fmt::format("byte {} of the prefix is NUL, which ends a name", zero);
+        return {.what = fmt::format("byte {} of the prefix is NUL, which ends a name", zero)};
     }
     return {};
 }
@@ -59,10 +61,10 @@ std::vector<std::uint64_t> NamegenCodec::dense_shape() const {
                                               : std::vector<std::uint64_t>{};
 }
 
-std::string NamegenCodec::pack_dense(std::span<const float> dense, std::span<std::byte> to) const {
+ItemProblem NamegenCodec::pack_dense(std::span<const float> dense, std::span<std::byte> to) const {
     const auto bad = std::ranges::find_if_not(dense, [](float draw) { return draw >= 0 && draw <= 1; });
     if (bad != dense.end()) {
-        return fmt::format("random number {} is {}, expected 0 to 1", bad - dense.begin(), *bad);
+        return {.what = fmt::format("random number {} is {}, expected 0 to 1", bad - dense.begin(), *bad)};
     }
     put_start({.has_draws = 1}, to);
     std::memcpy(to.data() + sizeof(TextStart), dense.data(), dense.size_bytes());

@@ -16,10 +16,10 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return generator_io(options_.sampling.max_length); }
     [[nodiscard]] bool needs_text() const noexcept override { return false; }
-    [[nodiscard]] std::string check_text(std::string_view text) const override;
+    [[nodiscard]] ItemProblem check_text(std::string_view text) const override;
     void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override;
-    [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
+    [[nodiscard]] ItemProblem pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
     [[nodiscard]] std::vector<OutputField> output_fields() const override;
     void decode(std::span<const std::byte> result, Row& row) const override;
     void write_missing(std::span<std::byte> result) const override;

@@ -125,11 +125,11 @@ private:
         return std::min(count, std::max<std::uint64_t>(1, dense_read_bytes / layout_.item_bytes));
     }
 
-    void accept(std::uint64_t item, const std::string& problem) const {
-        if (!problem.empty()) {
+    void accept(std::uint64_t item, const ItemProblem& problem) const {
+        if (problem) {
             file_->check_unchanged();  // the better explanation, if it holds
-            file_->reject("E-INP-032", fmt::format("item {} (at byte {}): {}", item, offset_of(item), problem),
-                          "correct the item or leave it out");
+            file_->reject("E-INP-032", fmt::format("item {} (at byte {}): {}", item, offset_of(item), problem.what),
+                          problem.advice());
         }
     }
 

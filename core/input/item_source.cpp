@@ -44,8 +44,8 @@ std::unique_ptr<ItemSource> make_numbered_source(const JobConfig::Input& input, 
                     {"E-CFG-013", "input.path", "[input].path is required: this app reads a text for each item",
                      "name the file; input.count without a file is for apps that need no text"});
     }
-    if (std::string problem = codec.check_text({}); !problem.empty()) {
-        throw Error(ExitCode::configuration, {"E-CFG-013", "input.path", std::move(problem), "name the file"});
+    if (ItemProblem problem = codec.check_text({})) {
+        throw Error(ExitCode::configuration, {"E-CFG-013", "input.path", std::move(problem.what), "name the file"});
     }
     return std::make_unique<NumberedSource>(input.count.value(), codec);
 }

@@ -211,8 +211,8 @@ private:
     [[nodiscard]] std::string_view text_of(std::uint64_t number, const Record& record, Scratch& scratch) const {
         try {
             const std::string_view text = format_.text(record.text, scratch);
-            if (std::string problem = codec_.check_text(text); !problem.empty()) {
-                throw RecordProblem{"E-INP-032", std::move(problem), "correct the item or leave it out"};
+            if (const ItemProblem problem = codec_.check_text(text)) {
+                throw RecordProblem{"E-INP-032", problem.what, problem.advice()};
             }
             return text;
         } catch (const RecordProblem& problem) {

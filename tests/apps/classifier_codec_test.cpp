@@ -51,10 +51,10 @@ protected:
     }
     std::string pack(const std::vector<float>& one_hot, std::vector<std::uint8_t>& item) const {
         item.assign(length, 0xee);
-        return codec_->pack_dense(one_hot, std::as_writable_bytes(std::span(item)));
+        return codec_->pack_dense(one_hot, std::as_writable_bytes(std::span(item))).what;
     }
     std::string check(const std::vector<std::uint8_t>& item) const {
-        return codec_->check_packed(std::as_bytes(std::span(item)));
+        return codec_->check_packed(std::as_bytes(std::span(item))).what;
     }
 
     std::unique_ptr<ItemCodec> codec_ = open_classifier(false)->make_codec();

@@ -109,12 +109,13 @@ TEST(Gpt2Codec, TakesIdsOfTheVocabularyAlone) {
     const Gpt2Codec codec = codec_of(options_of(false, false));
     std::vector<std::byte> item(codec.shape().input_bytes);
     const auto packed = [&](const std::vector<std::int64_t>& row) {
-        const std::string problem = codec.pack_integers(7, row, item);
+        const std::string problem = codec.pack_integers(7, row, item).what;
         return problem.empty() ? fmt::format("{}", fmt::join(tokens_in(item), " ")) : problem;
     };
 
-    EXPECT_EQ(codec.check_text("0 999"), "");
-    EXPECT_EQ(codec.check_text("0 1000"), "'1000' is no token id, expected 0 to 999");
+    EXPECT_EQ(codec.check_text("0 999").what, "");
+    EXPECT_EQ(codec.check_text("0 1000").what, "'1000' is no token id, expected 0 to 999");
+    EXPECT_THAT(codec.check_text("hello").hint, testing::HasSubstr("generate.prompts"));
     EXPECT_EQ(packed({0, 999, 5}), "0 999 5");
     EXPECT_EQ(packed({0, 999, -1}), "0 999");
     EXPECT_EQ(packed({5, -1, -100}), "5");
@@ -144,8 +145,10 @@ TEST(Gpt2Codec, BeginsTextsAsTheirTokenizerSays) {
     EXPECT_EQ(prompt_of("theab"), std::pair(std::vector<TokenId>{begin, the, 'a', 'b'}, 0U));
     EXPECT_EQ(prompt_of("xtheab"), std::pair(std::vector<TokenId>{begin, the, 'a', 'b'}, 1U));
     options.cuts_prompts = false;
-    EXPECT_EQ(codec().check_text("abc"), "");
-    EXPECT_EQ(codec().check_text("abcd"), "the prompt has 5 tokens, expected at most generate.max_prompt_tokens = 4");
+    EXPECT_EQ(codec().check_text("abc").what, "");
+    EXPECT_EQ(codec().check_text("abcd").what,
+              "the prompt has 5 tokens, expected at most generate.max_prompt_tokens = 4");
+    EXPECT_THAT(codec().check_text("abcd").hint, testing::HasSubstr("raise generate.max_prompt_tokens"));
 }
 
 TEST(Gpt2Codec, GivesTheLogProbabilityOfEachTokenAsAnArrayBesideTheIds) {

@@ -111,9 +111,10 @@ TEST(NamegenCodec, RefusesAPrefixThatIsTooLongOrHasTheEndInIt) {
     using namespace std::string_literals;
     const NamegenCodec codec(options_of({{"generate.max_length", std::uint64_t{4}}}));
 
-    EXPECT_EQ(codec.check_text("Anna"), "");
-    EXPECT_EQ(codec.check_text("Annas"), "the prefix has 5 bytes, expected at most generate.max_length = 4");
-    EXPECT_EQ(codec.check_text("An\0"s), "byte 2 of the prefix is NUL, which ends a name");
+    EXPECT_EQ(codec.check_text("Anna").what, "");
+    EXPECT_EQ(codec.check_text("Annas").what, "the prefix has 5 bytes, expected at most generate.max_length = 4");
+    EXPECT_THAT(codec.check_text("Annas").hint, HasSubstr("raise generate.max_length"));
+    EXPECT_EQ(codec.check_text("An\0"s).what, "byte 2 of the prefix is NUL, which ends a name");
 }
 
 TEST(NamegenCodec, SendsTheLibrarysNumbers) {
@@ -144,14 +145,15 @@ TEST(NamegenCodec, TakesRandomNumbersFromTheInput) {
     const std::vector<float> draws{0, 0.5F, 1};
 
     EXPECT_EQ(codec.dense_shape(), std::vector<std::uint64_t>{3});
-    EXPECT_EQ(codec.pack_dense(draws, bytes), "");
+    EXPECT_EQ(codec.pack_dense(draws, bytes).what, "");
     const Item item = taken_apart(bytes, 3);
     EXPECT_EQ(item.start.has_draws, 1U);
     EXPECT_EQ(item.start.prefix, 0U);
     EXPECT_EQ(item.draws, draws);
-    EXPECT_EQ(codec.pack_dense(std::vector<float>{0, 1.5F, 0}, bytes), "random number 1 is 1.5, expected 0 to 1");
-    EXPECT_EQ(codec.pack_dense(std::vector<float>{0, 0, NAN}, bytes), "random number 2 is nan, expected 0 to 1");
-    EXPECT_THAT(codec.check_text(""), HasSubstr("random numbers"));
+    EXPECT_EQ(codec.pack_dense(std::vector<float>{0, 1.5F, 0}, bytes).what, "random number 1 is 1.5, expected 0 to 1");
+    EXPECT_EQ(codec.pack_dense(std::vector<float>{0, 0, NAN}, bytes).what, "random number 2 is nan, expected 0 to 1");
+    EXPECT_THAT(codec.check_text("").what, HasSubstr("random numbers"));
+    EXPECT_THAT(codec.check_text("").hint, HasSubstr("generate.rng"));
     EXPECT_TRUE(NamegenCodec(options_of({})).dense_shape().empty());
 }
 

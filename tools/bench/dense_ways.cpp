@@ -112,10 +112,10 @@ private:
 
     void pack(std::uint64_t item, std::span<const std::byte> dense) {
         const std::size_t packed_bytes = codec_.shape().input_bytes;
-        const std::string problem =
+        const ItemProblem problem =
             codec_.pack_dense({reinterpret_cast<const float*>(dense.data()), dense.size() / sizeof(float)},
                               std::span(wire_).subspan(item * packed_bytes, packed_bytes));
-        expects(problem.empty(), "the benchmark's items are good");
+        expects(!problem, "the benchmark's items are good");
     }
 
     const ReaderFile& file_;

@@ -15,8 +15,8 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return {32, 4}; }
     [[nodiscard]] bool needs_text() const noexcept override { return needs_text_; }
-    [[nodiscard]] std::string check_text(std::string_view text) const override {
-        return text == "bad" ? "this is bad" : "";
+    [[nodiscard]] ItemProblem check_text(std::string_view text) const override {
+        return {.what = text == "bad" ? "this is bad" : "", .hint = text == "bad" ? "set app.bad" : ""};
     }
     void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override {
         std::string both = std::to_string(item) + ":" + std::string(text);
@@ -141,6 +141,7 @@ TEST_F(InputCount, SendsNoTextThatTheAppRefuses) {
         EXPECT_EQ(error.text().id, "E-INP-032");
         EXPECT_THAT(error.text().where, testing::EndsWith("items.txt:3"));
         EXPECT_EQ(error.text().what, "item 4: this is bad");
+        EXPECT_EQ(error.text().hint, "set app.bad") << "what the app says";
     }
 }
 

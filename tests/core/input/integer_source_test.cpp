@@ -15,12 +15,12 @@ public:
     [[nodiscard]] IoShape shape() const noexcept override { return {64, 4}; }
     void encode(std::uint64_t, std::string_view, std::span<std::byte>) const override {}
     [[nodiscard]] std::uint32_t row_integers() const noexcept override { return 3; }
-    [[nodiscard]] std::string pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
+    [[nodiscard]] ItemProblem pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                             std::span<std::byte> to) const override {
         const std::string text = fmt::format("{}: {}", item, fmt::join(row, " "));
         std::ranges::fill(to, std::byte{0});
         std::memcpy(to.data(), text.data(), text.size());
-        return row.front() == 66 ? "column 0 is 66" : "";
+        return {.what = row.front() == 66 ? "column 0 is 66" : ""};
     }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return {{"label", FieldType::int32, 1}}; }
 };

@@ -41,10 +41,10 @@ public:
 
     [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override { return dense_shape_; }
 
-    [[nodiscard]] std::string pack_dense(std::span<const float> dense, std::span<std::byte> to) const override {
+    [[nodiscard]] ItemProblem pack_dense(std::span<const float> dense, std::span<std::byte> to) const override {
         for (std::size_t i = 0; i < dense.size(); ++i) {
             if (!(dense[i] >= 0 && dense[i] < 70)) {
-                return "element " + std::to_string(i) + ": out of range";
+                return {.what = "element " + std::to_string(i) + ": out of range"};
             }
             to[i] = static_cast<std::byte>(dense[i]);
         }
@@ -53,9 +53,10 @@ public:
 
     [[nodiscard]] bool has_packed_form() const noexcept override { return true; }
 
-    [[nodiscard]] std::string check_packed(std::span<const std::byte> item) const override {
+    [[nodiscard]] ItemProblem check_packed(std::span<const std::byte> item) const override {
         const auto bad = std::find_if(item.begin(), item.end(), [](std::byte b) { return b >= std::byte{70}; });
-        return bad == item.end() ? std::string() : "byte " + std::to_string(bad - item.begin()) + ": out of range";
+        return bad == item.end() ? ItemProblem()
+                                 : ItemProblem{.what = "byte " + std::to_string(bad - item.begin()) + ": out of range"};
     }
 
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return {{"label", FieldType::int32, 1}}; }
