@@ -14,6 +14,8 @@
 
 namespace sluice {
 
+inline constexpr Precision of_two_bytes[] = {Precision::bf16, Precision::fp16};
+
 /// Operands on the device, and what they are in fp32.
 struct GemmOperands {
     GemmOperands(Precision precision, std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t seed)
