@@ -14,10 +14,16 @@ namespace {
 
 constexpr int tag_clock = 8;
 
+/// On rank 0: lets `rank` get ready for its turn, if there is such a rank.
+void wake(MpiSession& session, int rank) {
+    if (rank < session.size()) {
+        session.send({}, rank, tag_clock);
+    }
+}
+
 /// On rank 0: measures the clock of `rank` and sends it the result.
 ClockOffset measure(MpiSession& session, int rank) {
     Instant remote;
-    session.receive(raw_bytes(remote), rank, tag_clock);  // it is ready
     std::vector<PingPong> rounds;
     for (int i = 0; i < clock_rounds; ++i) {
         const Instant sent = Clock::now();
@@ -31,13 +37,14 @@ ClockOffset measure(MpiSession& session, int rank) {
     return offset;
 }
 
-/// On another rank: sleeps until its turn, then answers at once.
+/// On another rank: sleeps until shortly before its turn, then answers at once.
 ClockOffset be_measured(MpiSession& session) {
     Instant ping;
-    MPI_Request first = MPI_REQUEST_NULL;
-    session.begin_receive(raw_bytes(ping), 0, tag_clock, first);
-    session.send(raw_bytes(Clock::now()), 0, tag_clock);  // ready
-    wait_asleep(first);
+    MPI_Request request = MPI_REQUEST_NULL;
+    session.begin_receive({}, 0, tag_clock, request);
+    wait_asleep(request);  // for wake()
+    session.begin_receive(raw_bytes(ping), 0, tag_clock, request);
+    wait_asleep(request);
     for (int i = 0; i < clock_rounds; ++i) {
         session.send(raw_bytes(Clock::now()), 0, tag_clock);
         if (i + 1 < clock_rounds) {
@@ -59,12 +66,16 @@ ClockOffset offset_from(std::span<const PingPong> rounds) {
             Instant(best.remote)};
 }
 
-ClockOffset align_clock(MpiSession& session) {
+ClockOffset align_clock(MpiSession& session, int turns_ahead) {
     if (session.rank() != 0) {
         return be_measured(session);
     }
     ClockOffset worst;
+    for (int rank = 1; rank <= turns_ahead; ++rank) {
+        wake(session, rank);
+    }
     for (int rank = 1; rank < session.size(); ++rank) {
+        wake(session, rank + turns_ahead);
         worst.error = std::max(worst.error, measure(session, rank).error);
     }
     return worst;

@@ -32,8 +32,9 @@ struct PingPong {
 inline constexpr int clock_rounds = 32;
 
 /// Ping-pong of rank 0 with each other rank in turn; a clock that drifts is aligned again later (RootTime). Collective.
-/// Returns this rank's offset; on rank 0 zero, with the largest error of all ranks.
-[[nodiscard]] ClockOffset align_clock(MpiSession& session);
+/// A rank sleeps until rank 0 is `turns_ahead` ranks (at least 1) before it: a rank wakes up in a millisecond or two,
+/// a turn takes a tenth of one. Returns this rank's offset; on rank 0 zero, with the largest error of all ranks.
+[[nodiscard]] ClockOffset align_clock(MpiSession& session, int turns_ahead = 8);
 
 /// Distributes `seen`, rank 0's bounds by rank (empty on other ranks), and returns this rank's. Collective.
 [[nodiscard]] ClockBounds share_bounds(MpiSession& session, std::span<const ClockBounds> seen);
