@@ -29,6 +29,31 @@ std::string table_entry(const KeySpec& key) {
                                               : fmt::format("default {}", text));
 }
 
+/// Of all keys for which `is_meant(key, app)`; `app`: that has it, empty for a key of every job.
+template <class IsMeant>
+std::string rows_of(std::span<const AppKeys> apps, IsMeant is_meant) {
+    std::string text;
+    const auto add = [&](const auto& keys, std::string_view app) {
+        std::string_view section;
+        for (const KeySpec& key : keys) {
+            if (!is_meant(key, app)) {
+                continue;
+            }
+            if (key.section != section) {
+                section = key.section;
+                text += fmt::format("{}[{}]{}\n", text.empty() ? "" : "\n", section,
+                                    app.empty() ? "" : fmt::format(" of app '{}'", app));
+            }
+            text += table_entry(key);
+        }
+    };
+    add(job_keys(), {});
+    for (const AppKeys& owner : apps) {
+        add(owner.keys, owner.app);
+    }
+    return text;
+}
+
 }  // namespace
 
 JobSchema::JobSchema(std::span<const AppKeys> apps, std::string_view app) {
@@ -118,22 +143,33 @@ std::string JobSchema::suggest(std::string_view wrong_full_name) const {
 }
 
 std::string describe_keys(std::span<const AppKeys> apps) {
-    std::string text;
-    const auto add = [&](const auto& keys, const std::string& owner) {
-        std::string_view section;
+    return rows_of(apps, [](const KeySpec&, std::string_view) { return true; });
+}
+
+std::string describe_keys(std::span<const AppKeys> apps, std::string_view topic) {
+    return rows_of(apps, [&](const KeySpec& key, std::string_view app) {
+        return !topic.empty() &&
+               (topic == app || topic == key.section || topic == key.name || topic == key.full_name());
+    });
+}
+
+std::vector<std::string> key_topics(std::span<const AppKeys> apps) {
+    std::vector<std::string> topics;
+    const auto add = [&](const auto& keys) {
         for (const KeySpec& key : keys) {
-            if (key.section != section) {
-                section = key.section;
-                text += fmt::format("\n[{}]{}\n", section, owner);
-            }
-            text += table_entry(key);
+            topics.insert(topics.end(), {std::string(key.section), std::string(key.name), key.full_name()});
         }
     };
-    add(job_keys(), {});
+    add(job_keys());
     for (const AppKeys& owner : apps) {
-        add(owner.keys, fmt::format(" of app '{}'", owner.app));
+        topics.emplace_back(owner.app);
+        add(owner.keys);
     }
-    return text;
+    std::ranges::sort(topics);
+    const auto repeated = std::ranges::unique(topics);
+    topics.erase(repeated.begin(), repeated.end());
+    std::erase(topics, "");
+    return topics;
 }
 
 }  // namespace sluice

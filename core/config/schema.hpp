@@ -59,7 +59,14 @@ private:
 /// Of an app's key; nullopt: it has none.
 [[nodiscard]] std::optional<SettingValue> default_value(const KeySpec& key);
 
-/// A table of all keys for a terminal: name, what it takes, default, meaning; then each app's own.
+/// A table of keys for a terminal: name, what it takes, default, meaning; first those of every job, then each app's
+/// own.
 [[nodiscard]] std::string describe_keys(std::span<const AppKeys> apps);
+
+/// Its rows about `topic`: a section, an app, or a key with or without its section. "" if there is none.
+[[nodiscard]] std::string describe_keys(std::span<const AppKeys> apps, std::string_view topic);
+
+/// All topics of describe_keys(), in alphabetical order.
+[[nodiscard]] std::vector<std::string> key_topics(std::span<const AppKeys> apps);
 
 }  // namespace sluice

@@ -9,6 +9,21 @@
 namespace sluice {
 namespace {
 
+[[noreturn]] void refuse_topic(std::string_view topic, const std::vector<std::string_view>& topics, std::string hint) {
+    throw Error(ExitCode::usage,
+                {"E-USE-098", "sluice help",
+                 fmt::format("unknown topic {}{}", quoted(topic), did_you_mean(topic, topics)), std::move(hint)});
+}
+
+std::string keys_about(std::span<const AppKeys> apps, const std::string& topic) {
+    std::string keys = describe_keys(apps, topic);
+    if (keys.empty()) {
+        const std::vector<std::string> known = key_topics(apps);
+        refuse_topic(topic, {known.begin(), known.end()}, "sluice help keys");
+    }
+    return keys;
+}
+
 int print_help(const ParsedArguments& parsed) {
     if (parsed.operands.empty()) {
         print(general_help());
@@ -16,9 +31,13 @@ int print_help(const ParsedArguments& parsed) {
     }
     const std::string& topic = parsed.operands.front();
     if (topic == "keys") {
+        const auto apps = parsed.apps.keys();
         print("Keys of a job file, and of --set as SECTION.KEY=VALUE (docs/job-file.md):\n\n" +
-              describe_keys(parsed.apps.keys()));
+              (parsed.operands.size() == 1 ? describe_keys(apps) : keys_about(apps, parsed.operands[1])));
         return 0;
+    }
+    if (parsed.operands.size() > 1) {
+        refuse_usage(help_command, fmt::format("unexpected argument {}", quoted(parsed.operands[1])));
     }
     std::vector<std::string_view> topics{"keys"};
     for (const Command& other : commands()) {
@@ -28,21 +47,20 @@ int print_help(const ParsedArguments& parsed) {
         }
         topics.push_back(other.name);
     }
-    throw Error(ExitCode::usage,
-                {"E-USE-098", "sluice help",
-                 fmt::format("unknown topic {}{}", quoted(topic), did_you_mean(topic, topics)), "sluice --help"});
+    const bool is_key = !describe_keys(parsed.apps.keys(), topic).empty();
+    refuse_topic(topic, topics, is_key ? fmt::format("sluice help keys {}", topic) : "sluice --help");
 }
 
 }  // namespace
 
 const Command help_command{
     .name = "help",
-    .synopsis = "sluice help [COMMAND | keys]",
+    .synopsis = "sluice help [COMMAND | keys [SECTION | KEY | APP]]",
     .summary = "print the help of a command, or the keys of a job file",
     .details = {},
     .exit_codes = "  0   printed        64  wrong command line",
-    .example = "  sluice help keys",
-    .most_operands = 1,
+    .example = "  sluice help keys pipeline.depth",
+    .most_operands = 2,
     .run = print_help,
 };
 

@@ -116,10 +116,10 @@ ParsedArguments parse_arguments(const Command& command, Arguments arguments, con
 }  // namespace
 
 std::span<const Command> commands() {
-    static const std::array all{run_command,         resume_command, verify_command, check_command,  apps_command,
-                                topo_command,        doctor_command, script_command, submit_command, status_command,
-                                drain_command,       cancel_command, ladder_command, exec_command,   follow_command,
-                                stop_reason_command, help_command,   version_command};
+    static const std::array all{run_command,         resume_command, verify_command,     check_command,  apps_command,
+                                topo_command,        doctor_command, script_command,     submit_command, status_command,
+                                drain_command,       cancel_command, ladder_command,     exec_command,   follow_command,
+                                stop_reason_command, help_command,   completion_command, version_command};
     return all;
 }
 
@@ -157,6 +157,15 @@ void refuse_usage(const Command& command, std::string what) {
     refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
 }
 
+std::vector<OptionName> option_names(const Command& command) {
+    std::vector<OptionName> names;
+    const Options options = options_of(command);
+    for (const auto& option : options.options()) {
+        names.push_back({"--" + option->long_name(), option->semantic()->max_tokens() > 0});
+    }
+    return names;
+}
+
 std::string help_of(const Command& command) {
     std::string text = fmt::format("Usage: {}\n\n{}\n", command.synopsis, command.summary);
     if (!command.details.empty()) {
@@ -177,7 +186,7 @@ std::string general_help() {
         "Commands:\n";
     for (const Command& command : commands()) {
         if (!command.internal) {
-            text += fmt::format("  {:<9} {}\n", command.name, command.summary);
+            text += fmt::format("  {:<10} {}\n", command.name, command.summary);
         }
     }
     return text +

@@ -58,6 +58,7 @@ extern const Command follow_command;       // cmd_stop_reason.cpp
 extern const Command stop_reason_command;  // cmd_stop_reason.cpp
 extern const Command ladder_command;       // cmd_ladder.cpp
 extern const Command help_command;         // cmd_help.cpp
+extern const Command completion_command;   // cmd_completion.cpp
 extern const Command version_command;      // cmd_version.cpp
 
 /// Runs the subcommand named first in `arguments` (without the program's name). Returns the exit code; reports a
@@ -80,6 +81,15 @@ struct ParsedArguments {
 
 /// Throws Error (usage) for an invalid command line.
 [[noreturn]] void refuse_usage(const Command& command, std::string what);
+
+/// An option as on a command line: "--set".
+struct OptionName {
+    std::string name;
+    bool takes_value = false;
+};
+
+/// All options of `command` but --help, in the order of its help.
+[[nodiscard]] std::vector<OptionName> option_names(const Command& command);
 
 /// `sluice COMMAND --help`, and `sluice --help`.
 [[nodiscard]] std::string help_of(const Command& command);

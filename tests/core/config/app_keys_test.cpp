@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/schema.hpp"
@@ -128,6 +130,35 @@ TEST(DescribeKeys, NamesTheAppOfItsKeys) {
 
     EXPECT_NE(text.find("\n[generate] of app 'namegen'\n"), std::string::npos) << text;
     EXPECT_NE(text.find("takes a number 0..2; default 0.8\n"), std::string::npos) << text;
+}
+
+TEST(DescribeKeys, ShowsASectionAKeyOrAnApp) {
+    const auto rows = [](std::string_view topic) {
+        const std::string text = describe_keys(apps, topic);
+        return std::pair(text.substr(0, text.find('\n')), std::ranges::count(text, '\n'));
+    };
+    using Rows = std::pair<std::string, std::ptrdiff_t>;
+    constexpr std::ptrdiff_t lines_of_key = 2;
+
+    EXPECT_EQ(rows("pipeline"), Rows("[pipeline]", 1 + 4 * lines_of_key));
+    EXPECT_EQ(rows("pipeline.depth"), Rows("[pipeline]", 1 + lines_of_key));
+    EXPECT_EQ(rows("depth"), rows("pipeline.depth"));
+    EXPECT_EQ(rows("app").second, lines_of_key);
+    EXPECT_EQ(rows("generate.temperature"), Rows("[generate] of app 'namegen'", 2 * (1 + lines_of_key) + 1));
+    EXPECT_EQ(rows("gpt2").first, "[generate] of app 'gpt2'");
+    EXPECT_TRUE(describe_keys(apps, "generate").starts_with(describe_keys(apps, "namegen")));
+    EXPECT_EQ(describe_keys(apps, "pipe"), "");
+    EXPECT_EQ(describe_keys(apps, ""), "");
+}
+
+TEST(DescribeKeys, ShowsEachOfItsTopics) {
+    const std::vector<std::string> topics = key_topics(apps);
+
+    EXPECT_TRUE(std::ranges::binary_search(topics, "pipeline.depth"));
+    EXPECT_TRUE(std::ranges::binary_search(topics, "namegen"));
+    for (const std::string& topic : topics) {
+        EXPECT_NE(describe_keys(apps, topic), "") << topic;
+    }
 }
 
 struct BadReal {

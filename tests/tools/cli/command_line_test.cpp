@@ -22,7 +22,7 @@ ProcessResult sluice(std::vector<std::string> arguments, const std::filesystem::
 TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
     const std::string general = sluice({"--help"}).out;
     for (const char* command : {"run", "resume", "verify", "check", "apps", "topo", "doctor", "script", "submit",
-                                "status", "drain", "cancel", "ladder", "help", "version"}) {
+                                "status", "drain", "cancel", "ladder", "help", "completion", "version"}) {
         const ProcessResult result = sluice({command, "--help"});
 
         EXPECT_EQ(result.exit_code, 0) << command;
@@ -89,6 +89,10 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"apps", "all"}, "sluice apps: unexpected argument 'all'"},
         {{"version", "-x"}, "unknown option '-x'"},
         {{"help", "rum"}, "unknown topic 'rum'; did you mean 'run'?"},
+        {{"help", "run", "check"}, "unexpected argument 'check'"},
+        {{"help", "pipeline.depth"}, "unknown topic 'pipeline.depth'\n  hint: sluice help keys pipeline.depth"},
+        {{"help", "keys", "chunk_item"}, "unknown topic 'chunk_item'; did you mean 'chunk_items'?"},
+        {{"help", "keys", ""}, "unknown topic ''"},
     };
     for (const auto& row : rows) {
         const ProcessResult result = sluice(row.arguments);
