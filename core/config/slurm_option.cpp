@@ -20,13 +20,16 @@ constexpr std::uint64_t longest = 365 * day;
 
 /// Options that would undo what sluice sets, or would make sbatch read, run or say something else.
 // clang-format off
-constexpr std::array<std::string_view, 39> reserved{
-    "array", "batch", "chdir", "clusters", "cpu-bind", "cpus-per-gpu", "dependency", "error", "export", "export-file",
+constexpr std::array<std::string_view, 37> reserved{
+    "array", "batch", "chdir", "clusters", "cpu-bind", "cpus-per-gpu", "error", "export", "export-file",
     "get-user-env", "gid", "gpu-bind", "gpus", "gpus-per-socket", "gpus-per-task", "help", "hold", "ignore-pbs",
-    "input", "kill-on-invalid-dep", "mem-per-cpu", "mem-per-gpu", "mem-bind", "no-kill", "ntasks", "ntasks-per-core",
-    "ntasks-per-gpu", "ntasks-per-socket", "parsable", "quiet", "test-only", "tres-per-task", "uid", "usage",
-    "version", "wait", "wait-all-nodes", "wrap"};
+    "input", "mem-per-cpu", "mem-per-gpu", "mem-bind", "no-kill", "ntasks", "ntasks-per-core", "ntasks-per-gpu",
+    "ntasks-per-socket", "parsable", "quiet", "test-only", "tres-per-task", "uid", "usage", "version", "wait",
+    "wait-all-nodes", "wrap"};
 // clang-format on
+
+/// Of one submission only: a line of the script would have the jobs that follow wait for the same once more.
+constexpr std::array<std::string_view, 2> of_a_submission{"dependency", "kill-on-invalid-dep"};
 
 /// Of those that sluice passes, what the command line may not set anew either.
 // clang-format off
@@ -107,9 +110,15 @@ std::string problem_with_option(std::string_view option, OptionOrigin origin) {
         return refuse("one long option of sbatch, as in --switches=1@00:30:00");
     }
     const std::span<const std::string_view> ours =
-        origin == OptionOrigin::job_file ? std::span<const std::string_view>(skippable_options) : needed_options;
-    if (stands_for_one_of(name, ours) || stands_for_one_of(name, reserved)) {
+        in_a_script ? std::span<const std::string_view>(skippable_options) : needed_options;
+    if (stands_for_one_of(name, ours)) {
         return refuse("an option that sluice does not set itself; most have a key of their own in [slurm]");
+    }
+    if (stands_for_one_of(name, reserved)) {
+        return refuse("an option that leaves tasks, script, log, environment and what sbatch prints as they are");
+    }
+    if (in_a_script && stands_for_one_of(name, of_a_submission)) {
+        return refuse(fmt::format("it on the command line: sluice submit JOB.toml -- {}", option));
     }
     return {};
 }

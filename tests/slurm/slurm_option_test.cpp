@@ -1,11 +1,13 @@
 #include "core/config/slurm_option.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sluice {
 namespace {
 
 using std::chrono::seconds;
+using testing::HasSubstr;
 
 TEST(Duration, IsReadInEveryForm) {
     EXPECT_EQ(parse_duration("04:00:00"), seconds(14'400));
@@ -76,12 +78,20 @@ TEST(ExtraOption, IsOneLongOptionOfHarmlessCharacters) {
 TEST(UserOption, MaySetAnewWhatKeysHaveSetButNotWhatTheJobNeeds) {
     const auto problem = [](const char* option) { return problem_with_option(option, OptionOrigin::command_line); };
 
-    for (const char* option : {"--qos=high", "--nodes=2", "--time=10", "--job-name=a b"}) {
+    for (const char* option : {"--qos=high", "--nodes=2", "--time=10", "--job-name=a b", "--dependency=afterok:1",
+                               "--kill-on-invalid-dep=yes"}) {
         EXPECT_EQ(problem(option), "") << option;
     }
     for (const char* option : {"--output=x", "--export=ALL", "--wrap=x", "--requeue", "script.sh", "-N2", "--qos=\n"}) {
         EXPECT_NE(problem(option), "") << option;
     }
+}
+
+TEST(Option, ThatIsRefusedIsToldWhy) {
+    EXPECT_THAT(problem_with_option("--nodes=2"), HasSubstr("a key of their own in [slurm]"));
+    EXPECT_THAT(problem_with_option("--hold"), HasSubstr("leaves tasks, script, log"));
+    EXPECT_THAT(problem_with_option("--dependency=afterok:1"),
+                HasSubstr("sluice submit JOB.toml -- --dependency=afterok:1"));
 }
 
 }  // namespace
