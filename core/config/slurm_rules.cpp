@@ -14,17 +14,16 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/// "site", "0", "480G".
+/// "site", "0", "480G". Slurm would take a number without a unit for megabytes.
 bool is_memory(std::string_view text) {
-    if (text == "site") {
+    if (text == "site" || text == "0") {
         return true;
     }
-    const std::size_t digits =
-        static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
     constexpr std::size_t most_digits = 12;
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const std::string_view unit = text.substr(digits);
-    return digits >= 1 && digits <= most_digits &&
-           (unit.empty() || unit == "K" || unit == "M" || unit == "G" || unit == "T");
+    return digits >= 1 && digits <= most_digits && text.front() != '0' &&
+           (unit == "K" || unit == "M" || unit == "G" || unit == "T");
 }
 
 bool is_equal_in_any_case(std::string_view text, std::string_view capitals) {

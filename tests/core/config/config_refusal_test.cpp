@@ -67,6 +67,8 @@ const std::vector<BadJob>& bad_jobs() {
         {"LongName", with("slurm.job_name = \"" + repeated("a", 65) + "\"\n"), "E-CFG-016", "job.toml:5:18",
          "at most 64"},
         {"BadMemory", with("slurm.mem = \"12GB\"\n"), "E-CFG-016", "job.toml:5:13", "expected \"site\""},
+        {"MemoryWithoutAUnit", with("slurm.mem = \"480\"\n"), "E-CFG-016", "job.toml:5:13", "a size as in \"480G\""},
+        {"NoMemory", with("slurm.mem = \"0G\"\n"), "E-CFG-016", "job.toml:5:13", "\"0\" or a size"},
         {"UnknownOptionToSkip", with("slurm.skip = [\"exclusiv\"]\n"), "E-CFG-011", "job.toml:5:15",
          "did you mean 'exclusive'?"},
         {"OptionThatWeSet", with("slurm.extra = [\"--out=x\"]\n"), "E-CFG-016", "job.toml:5:15", "does not set itself"},
