@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -22,6 +25,13 @@ namespace {
                                      .where = escaped(path.native()),
                                      .what = fmt::format("cannot access it: {}", error.message()),
                                      .hint = "correct the path, or the permissions of its folders"});
+}
+
+/// "~" or "$SCRATCH".
+bool is_for_a_shell(std::string_view part) {
+    const std::size_t dollar = part.find('$');
+    const char next = dollar < part.size() - 1 ? part[dollar + 1] : '\0';
+    return part == "~" || next == '{' || next == '_' || std::isalpha(static_cast<unsigned char>(next)) != 0;
 }
 
 }  // namespace
@@ -59,6 +69,14 @@ std::filesystem::path without_dots(const std::filesystem::path& whole) {
 std::filesystem::path plain_path(const std::filesystem::path& path) {
     const std::filesystem::path whole = without_dots(absolute_path(path));
     return whole.has_filename() ? whole : whole.parent_path();
+}
+
+std::string hint_for_missing(std::string hint, const std::filesystem::path& path) {
+    const auto part =
+        std::find_if(path.begin(), path.end(), [](const auto& one) { return is_for_a_shell(one.native()); });
+    return part == path.end() ? hint
+                              : fmt::format("{}; {} is taken as it is: a job's paths have no variables and no ~",
+                                            std::move(hint), quoted(part->native()));
 }
 
 std::string lower_extension(const std::filesystem::path& path) {

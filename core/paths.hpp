@@ -26,6 +26,9 @@ namespace sluice {
 /// ".csv" of "a.CSV"; empty if it has none.
 [[nodiscard]] std::string lower_extension(const std::filesystem::path& path);
 
+/// `hint` for a path that a job names and that does not exist; says so if a shell would have expanded a part of it.
+[[nodiscard]] std::string hint_for_missing(std::string hint, const std::filesystem::path& path);
+
 /// In bytes. Throws Error (no_input).
 [[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
 

@@ -30,8 +30,9 @@ constexpr std::array<Magic, 4> compressed_starts = {{
     {"PK\x03\x04", "zip", "unzip"},
 }};
 
-[[noreturn]] void cannot_open(const std::string& where, int error) {
-    const std::string hint = error == ENOENT   ? "check [input].path; it is relative to the job file's folder"
+[[noreturn]] void cannot_open(const std::filesystem::path& path, const std::string& where, int error) {
+    const std::string hint = error == ENOENT
+                                 ? hint_for_missing("check [input].path; it is relative to the job file's folder", path)
                              : error == EACCES ? "allow reading the file and entering its folders"
                                                : "";
     throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: " + system_text(error), hint});
@@ -43,7 +44,7 @@ Descriptor open_input(const std::filesystem::path& path, const std::string& wher
     }
     Descriptor file(open_to_read(path));
     if (file.number() < 0) {
-        cannot_open(where, errno);
+        cannot_open(path, where, errno);
     }
     struct stat status = {};
     if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {

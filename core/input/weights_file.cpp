@@ -57,8 +57,10 @@ bool begins_with(std::string_view text, const Magic& magic) {
 Descriptor open_weights(const std::filesystem::path& path, const std::string& where) {
     Descriptor file(open_to_read(path));
     if (file.number() < 0) {
+        const int error = errno;
         throw Error(ExitCode::no_input,
-                    {"E-MOD-036", where, fmt::format("cannot open: {}", system_text(errno)), "check [model] weights"});
+                    {"E-MOD-036", where, fmt::format("cannot open: {}", system_text(error)),
+                     error == ENOENT ? hint_for_missing("check [model] weights", path) : "check [model] weights"});
     }
     struct stat status = {};
     if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -73,7 +73,8 @@ void OutputFile::open_folder(const std::filesystem::path& folder) {
         refuse_at_limit(where_, "open its folder", error);
         refuse("E-OUT-021",
                fmt::format("cannot open the folder {}: {}", sluice::quoted(opened.native()), system_text(error)),
-               error == ENOENT ? "create the folder first" : "choose a folder that you may write to");
+               error == ENOENT ? hint_for_missing("create the folder first", opened)
+                               : "choose a folder that you may write to");
     }
 }
 

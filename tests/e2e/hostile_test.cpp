@@ -100,6 +100,23 @@ INSTANTIATE_TEST_SUITE_P(Hostile, Target,
                                          BadTarget{"output.report=link.csv", "symbolic link"}),
                          [](const auto& test) { return "Target" + std::to_string(test.index); });
 
+TEST(JobPath, ThatOnlyAShellWouldExpandIsToldApart) {
+    const JobFolder job(3);
+
+    for (const char* const setting : {"input.path=$SCRATCH/in.txt", "model.weights=$SCRATCH/w.safetensors",
+                                      "output.path=$SCRATCH/labels.csv", "output.report=$SCRATCH/report.json"}) {
+        const ProcessResult run = job.run_alone({"--set", setting});
+
+        EXPECT_NE(run.exit_code, 0) << setting;
+        EXPECT_THAT(run.err, HasSubstr("'$SCRATCH' is taken as it is")) << setting;
+    }
+    Process command(launch_words(0, {"check", job.path() / "job.toml", "--set", "output.path=~/labels.csv"}),
+                    {.folder = job.path()});
+    const ProcessResult check = command.wait();
+    EXPECT_EQ(check.exit_code, 73) << check.err;
+    EXPECT_THAT(check.err, HasSubstr("'~' is taken as it is"));
+}
+
 TEST(MpiTarget, ThatCannotBeCreatedIsRefusedOnce) {
     const JobFolder job(3);
 

@@ -14,6 +14,7 @@
 #include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
 #include "core/output/output_file.hpp"
+#include "core/paths.hpp"
 #include "scheduler/report.hpp"
 
 namespace sluice {
@@ -34,7 +35,8 @@ void check_folder_of(const std::filesystem::path& path, std::string_view key) {
                     {.id = "E-OUT-021",
                      .where = escaped(path.native()),
                      .what = fmt::format("cannot write in {}: {}", quoted(folder.native()), system_text(code)),
-                     .hint = code == ENOENT ? "create the folder first" : fmt::format("choose another {}", key)});
+                     .hint = code == ENOENT ? hint_for_missing("create the folder first", folder)
+                                            : fmt::format("choose another {}", key)});
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "core/standard_error.hpp"
 #include "tools/doctor/diagnose.hpp"
 #include "tools/doctor/gather.hpp"
@@ -57,7 +58,8 @@ void check_before_reading(const RankContext& context, const JobConfig& job) {
                     {.id = "E-OUT-021",
                      .where = escaped(job.output.path.native()),
                      .what = facts.output->why_not,
-                     .hint = "create the folder or make it writable, or choose another output.path"});
+                     .hint = hint_for_missing("create the folder or make it writable, or choose another output.path",
+                                              job.output.path)});
     }
     for (const Finding& finding : diagnose_output(facts)) {
         if (finding.severity == Severity::warning) {  // the needed memory is only known later

@@ -14,7 +14,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::hours very_long{1};
+constexpr std::chrono::hours an_hour{1};
 
 TEST(Turn, IsWaitedForByAnotherProcess) {
     const NodeMemory memory = NodeMemory::for_node(sizeof(Turn));
@@ -22,7 +22,7 @@ TEST(Turn, IsWaitedForByAnotherProcess) {
 
     const pid_t child = ::fork();
     if (child == 0) {
-        turn.wait({}, very_long);
+        turn.wait({}, an_hour);
         ::_exit(7);
     }
     EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "did not wait";
@@ -37,7 +37,7 @@ TEST(Turn, IsWaitedForByAnotherProcess) {
 TEST(Turn, MayBeGivenBeforeItIsWaitedFor) {
     Turn turn;
     turn.give();
-    turn.wait({}, very_long);
+    turn.wait({}, an_hour);
 }
 
 TEST(Turn, IsNotWaitedForLongerThanThat) {
@@ -47,7 +47,7 @@ TEST(Turn, IsNotWaitedForLongerThanThat) {
 
 TEST(Turn, IsNotWaitedForAfterAStop) {
     Turn turn;
-    std::jthread waits([&](const std::stop_token& stop) { turn.wait(stop, very_long); });
+    std::jthread waits([&](const std::stop_token& stop) { turn.wait(stop, an_hour); });
     waits.request_stop();
 }
 
