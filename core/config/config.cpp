@@ -221,15 +221,25 @@ void apply(const Override& change, const JobSchema& schema, const std::string& a
     settings[change.key] = {std::move(value), where, true};
 }
 
-/// The app that the job names, known or not: its keys decide what else the job may set. Empty: none.
-std::string app_of(const toml::table& document, std::span<const Override> overrides) {
+/// The app that the job names: its keys decide what else the job may set. Empty: none.
+std::string app_of(const toml::table& document, const std::string& name, std::span<const Override> overrides,
+                   std::span<const AppKeys> apps) {
     const auto change =
         std::find_if(overrides.rbegin(), overrides.rend(), [](const Override& o) { return o.key == "app"; });
-    if (change == overrides.rend()) {
-        return document["app"].value_or(std::string());
+    const toml::node* const node = document.get("app");
+    std::string where;
+    std::string app;
+    if (change != overrides.rend()) {
+        where = escaped("--set app=" + change->value);
+        app = std::get<std::string>(read_override_value(KeySpec{.name = "app"}, change->value, where));
+    } else if (node != nullptr && node->is_string()) {
+        where = place_of(name, node->source());
+        app = node->value_or(std::string());
     }
-    const KeySpec plain{.name = "app"};
-    return std::get<std::string>(read_override_value(plain, change->value, escaped("--set app=" + change->value)));
+    if (!app.empty()) {
+        check_app(app, where, apps);
+    }
+    return app;
 }
 
 /// The job that is kept for `sluice resume` names files by whole paths, and what no key may hold, no path may.
@@ -249,7 +259,7 @@ JobConfig parse(std::string_view text, const JobOrigin& origin, std::span<const 
                 std::span<const AppKeys> apps) {
     check_folder(origin.base, origin.name);
     const toml::table document = read_document(text, origin.name);
-    const std::string app = app_of(document, overrides);
+    const std::string app = app_of(document, origin.name, overrides, apps);
     const JobSchema schema(apps, app);
     Settings settings = settings_in(document, schema, app, origin.name);
     for (const Override& change : overrides) {

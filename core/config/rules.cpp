@@ -14,17 +14,6 @@
 namespace sluice {
 namespace {
 
-void check_app(const std::string& app, const StatedJob& stated, std::span<const AppKeys> apps) {
-    stated.require("app");
-    std::vector<std::string_view> names;
-    std::ranges::transform(apps, std::back_inserter(names), &AppKeys::app);
-    if (std::ranges::find(names, app) == names.end()) {
-        refuse_job("E-CFG-011", stated.where("app"),
-                   fmt::format("app: unknown app {}{}", quoted(app), did_you_mean(app, names)),
-                   "`sluice apps` lists them");
-    }
-}
-
 void choose_model(JobConfig::Model& model, const StatedJob& stated) {
     if (!model.weights && !model.random) {
         refuse_job("E-CFG-013", stated.origin.name, "[model].weights or [model].random is required");
@@ -112,6 +101,15 @@ AppSettings own_settings(const StatedJob& stated) {
 
 }  // namespace
 
+void check_app(const std::string& app, const std::string& where, std::span<const AppKeys> apps) {
+    std::vector<std::string_view> names;
+    std::ranges::transform(apps, std::back_inserter(names), &AppKeys::app);
+    if (std::ranges::find(names, app) == names.end()) {
+        refuse_job("E-CFG-011", where, fmt::format("app: unknown app {}{}", quoted(app), did_you_mean(app, names)),
+                   "`sluice apps` lists them");
+    }
+}
+
 const Setting* StatedJob::find(std::string_view full_name) const {
     const auto found = settings.find(full_name);
     return found == settings.end() ? nullptr : &found->second;
@@ -154,7 +152,8 @@ JobConfig build_job(const StatedJob& stated, std::span<const AppKeys> apps) {
             key.set(key, job, resolved(setting->value, stated.origin.base));
         }
     }
-    check_app(job.app, stated, apps);
+    stated.require("app");
+    check_app(job.app, stated.where("app"), apps);
     complete_input(job.input, stated);
     choose_model(job.model, stated);
     complete_output(job.output, stated);

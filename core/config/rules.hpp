@@ -46,6 +46,9 @@ struct StatedJob {
     [[noreturn]] void refuse_pair(std::string_view full_name, std::string_view what, std::string hint = {}) const;
 };
 
+/// Throws Error (configuration) for an unknown app, which the job names at `where`.
+void check_app(const std::string& app, const std::string& where, std::span<const AppKeys> apps);
+
 /// Puts single settings together: required keys, defaults, and the rules that concern more than one key. Throws Error
 /// (configuration, refused).
 [[nodiscard]] JobConfig build_job(const StatedJob& stated, std::span<const AppKeys> apps);

@@ -78,6 +78,16 @@ TEST(AppKeys, FollowTheAppThatTheCommandLineNames) {
               "app: unknown app 'gtp2'; did you mean 'gpt2'?");
 }
 
+TEST(AppKeys, OfAnAppThatTheProgramDoesNotHaveAreNotBlamedInItsPlace) {
+    const Refused in_file = refusal(smallest_job + "embed.width = 1\n", {set("app=embedder")});
+    const Refused override = refusal("app = \"embedder\"\n", {set("embed.width=1")});
+
+    EXPECT_EQ(in_file.text.where, "--set app=embedder");
+    EXPECT_EQ(in_file.text.what, "app: unknown app 'embedder'");
+    EXPECT_EQ(override.text.where, "job.toml:1:7");
+    EXPECT_EQ(override.text.what, "app: unknown app 'embedder'");
+}
+
 TEST(AppKeys, AreSuggestedToTheirApp) {
     EXPECT_EQ(refusal(namegen_job + "generate.temprature = 1\n").text.what,
               "unknown key 'temprature' in [generate]; did you mean 'temperature'?");
