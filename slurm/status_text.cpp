@@ -161,7 +161,9 @@ std::string status_text(const RunSight& sight) {
     }
     const RunStatus& status = *sight.status;
     std::string text = owner + state_line(sight) + attempt_line(status);
-    if (status.items > 0 || status.state != RunState::preparing) {
+    const bool are_counted =
+        status.items > 0 || (status.state != RunState::preparing && !status.end) || status.state == RunState::complete;
+    if (are_counted) {
         text += progress_line(status);
     }
     if (!status.end && status.state != RunState::preparing) {

@@ -234,6 +234,15 @@ TEST(StatusText, TellsHowItEnded) {
     EXPECT_THAT(text, Not(HasSubstr("stuck")));
 }
 
+TEST(StatusText, TellsNoProgressOfARunThatEndedBeforeItsItemsWereCounted) {
+    const auto text_of = [](RunState state, int code) {
+        return status_text({.status = RunStatus{.state = state, .end = RunEnd{.code = code, .text = {}}}, .age = 1});
+    };
+
+    EXPECT_THAT(text_of(RunState::failed, 66), Not(HasSubstr("progress")));
+    EXPECT_THAT(text_of(RunState::complete, 0), HasSubstr("progress  0 of 0 items (100.0 %)"));
+}
+
 TEST(StatusText, PromisesAnotherAttemptOnlyWhereOneFollows) {
     RunStatus status = some_status();
     status.state = RunState::stopped;
