@@ -135,6 +135,24 @@ TEST(SlurmBox, RefusesTasksThatDoNotKnowOfEachOther) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv"));
 }
 
+TEST(SlurmBox, ComputesOnNodesThatDoNotSeeTheOutput) {
+    SKIP_WITHOUT_BOX();
+    const BoxJob job(100, {});
+    const std::string output = "/dev/shm/" + job.path().filename().native() + ".csv";  // each node has its own
+
+    const auto run = run_child({"env", "SLURM_PMIX_FENCE=ring", "srun", "--mpi=pmix", "--nodelist=n0,n1", "--ntasks=2",
+                                "--chdir=" + job.path().native(), SLUICE_PROGRAM, "run", "job.toml", "--quiet", "--set",
+                                "output.path=" + output, "--set", "output.report=report.json"},
+                               longest_run);
+    const std::string written = slurm({"srun", "--nodelist=n0", "cat", output});
+    static_cast<void>(slurm({"srun", "--nodelist=n0", "rm", "-r", output, output + ".sluice"}));
+
+    ASSERT_TRUE(run);
+    EXPECT_EQ(run->exit_code, 0) << run->err;
+    EXPECT_THAT(run->err, HasSubstr("[W-OUT-027]: rank 1 on n1: does not see " + output + ".sluice of rank 0"));
+    EXPECT_EQ(written, job.expected_output());
+}
+
 TEST(SlurmBox, DoesNotQueueAJobAgainThatItsUserDrains) {
     SKIP_WITHOUT_BOX();
     BoxJob job(slow_items(), with(four_nodes, {"pipeline.chunk_items=1"}));

@@ -36,8 +36,8 @@ struct JobPlan {
     JobConfig::Layout layout{};            ///< As given in the job; rank 0 only.
     std::chrono::seconds hang_timeout{0};  ///< 0: hangs are not detected.
     std::chrono::seconds drain_timeout{20};
-    std::string root_host{};        ///< Rank 0's.
-    std::string dump_folder{};      ///< Where a rank that detects a hang writes who waits for what.
+    std::string root_host{};    ///< Rank 0's.
+    std::string dump_folder{};  ///< The attempt's, for notes of deaths and hangs; empty where a rank does not see it.
     std::uint64_t first_chunk = 0;  ///< First chunk to compute; earlier ones are committed.
 
     [[nodiscard]] ChunkGrid grid() const { return ChunkGrid(items, chunk_items).from(first_chunk); }

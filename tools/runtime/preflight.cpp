@@ -72,11 +72,14 @@ void warn_of_places(const RankContext& context, const NodeView& node, const JobP
     DoctorFacts facts = empty_facts(context);
     facts.device = plan.device;
     facts.wish = {.device = plan.device, .devices = node.layout.devices, .layout = plan.layout};
-    facts.ranks =
-        gather_ranks(context.session, facts_of(node, {.wish = facts.wish, .device = plan.device}, facts.launch));
+    RankFacts mine = facts_of(node, {.wish = facts.wish, .device = plan.device}, facts.launch);
+    mine.sees_output = !plan.dump_folder.empty();
+    facts.ranks = gather_ranks(context.session, mine);
     if (context.rank() != 0) {
         return;
     }
+    const std::filesystem::path run_folder = std::filesystem::path(plan.dump_folder).parent_path().parent_path();
+    facts.output = {.folder = escaped(run_folder.native()), .free_bytes = UINT64_MAX};  // was looked at before
     if (facts.launch.slurm_job && !findings_on(facts).empty()) {  // only worth starting srun for if there are findings
         facts.slurm = read_slurm_version();
     }

@@ -7,6 +7,7 @@
 #include "comm/job_end.hpp"
 #include "comm/mpi_worker.hpp"
 #include "comm/serve.hpp"
+#include "core/commit/held_folder.hpp"
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/gpu_start.hpp"
 #include "tools/runtime/job_plan.hpp"
@@ -125,8 +126,12 @@ int run_worker(const RankContext& context) {
         if (said.code != 0 || said.complete) {
             return said.code;
         }
-        const JobPlan& plan = said.plan;
-        leave_notes_in(context, plan.dump_folder);
+        JobPlan& plan = said.plan;
+        if (is_in_place(plan.dump_folder)) {
+            leave_notes_in(context, plan.dump_folder);
+        } else {
+            plan.dump_folder.clear();  // rank 0 warns of it
+        }
         PreparedRank rank = prepare_rank(context, plan, meeting, std::move(gpus));
         return work(context, plan, meeting, rank);
     } catch (...) {  // must not escape: the other ranks would wait for this one in MPI_Finalize forever
