@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace sluice {
 
@@ -15,6 +16,7 @@ struct RunFiles {
     [[nodiscard]] std::filesystem::path script() const { return run_folder / "script.sh"; }
     [[nodiscard]] std::filesystem::path options() const { return run_folder / "options"; }  ///< Behind `--`.
     [[nodiscard]] std::filesystem::path logs() const { return run_folder / "logs"; }
+    [[nodiscard]] std::filesystem::path log(const std::string& job) const { return logs() / (job + ".log"); }
     [[nodiscard]] std::filesystem::path lock() const { return run_folder / "submit.lock"; }  ///< While it is submitted.
 
     // Requests, made by creating an empty file.

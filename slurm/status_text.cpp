@@ -106,6 +106,10 @@ std::string slurm_line(const RunSight& sight) {
     return text + '\n';
 }
 
+std::string log_line(const RunSight& sight) {
+    return sight.log.empty() ? std::string() : fmt::format("log       {}\n", escaped(sight.log.native()));
+}
+
 std::string chain_line(const RunSight& sight) {
     return sight.earlier.empty() ? std::string()
                                  : fmt::format("          which continues after {}\n", fmt::join(sight.earlier, ", "));
@@ -157,7 +161,7 @@ std::string what_follows(const RunSight& sight) {
 std::string status_text(const RunSight& sight) {
     const std::string owner = sight.owner.empty() ? std::string() : fmt::format("owner     {}\n", sight.owner);
     if (!sight.status) {
-        return owner + "state     no attempt has started\n" + slurm_line(sight);
+        return owner + "state     no attempt has started\n" + slurm_line(sight) + log_line(sight);
     }
     const RunStatus& status = *sight.status;
     std::string text = owner + state_line(sight) + attempt_line(status);
@@ -169,7 +173,7 @@ std::string status_text(const RunSight& sight) {
     if (!status.end && status.state != RunState::preparing) {
         text += rate_line(status);
     }
-    text += slurm_line(sight) + chain_line(sight);
+    text += slurm_line(sight) + chain_line(sight) + log_line(sight);
     if (status.end && !status.end->text.id.empty()) {
         text += "reason    " + render(status.end->text) + '\n';
     }
@@ -179,6 +183,7 @@ std::string status_text(const RunSight& sight) {
 std::string status_json(const RunSight& sight) {
     nlohmann::ordered_json json{
         {"job", sight.job}, {"earlier_jobs", sight.earlier}, {"stale", is_stale(sight)}, {"gone", sight.gone}};
+    json["log"] = sight.log.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(sight.log.native());
     if (!sight.owner.empty()) {
         json["owner"] = sight.owner;
     }

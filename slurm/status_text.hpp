@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct RunSight {
     double age = 0;                      ///< Seconds since the status was written.
     bool gone = false;                   ///< Rank 0's process, on this host, has ended without writing its end.
     std::string job{};                   ///< Slurm job id; empty: unknown.
+    std::filesystem::path log{};         ///< What the job prints; empty: unknown.
     std::vector<std::string> earlier{};  ///< Jobs that this one continues.
     std::optional<QueuedJob> queued{};   ///< From squeue.
     bool asked = false;                  ///< Whether squeue has answered; else `trouble` is why not.

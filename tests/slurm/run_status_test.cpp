@@ -300,9 +300,15 @@ TEST(RunSight, IsOverWhenNoAttemptFollows) {
 }
 
 TEST(StatusText, KnowsAJobThatHasNotBegun) {
-    const RunSight sight{.job = "7", .queued = QueuedJob{.state = "PENDING", .reason = "Priority"}, .asked = true};
+    const RunSight sight{.job = "7",
+                         .log = "/data/l.csv.sluice/logs/7.log",
+                         .queued = QueuedJob{.state = "PENDING", .reason = "Priority"},
+                         .asked = true};
 
-    EXPECT_EQ(status_text(sight), "state     no attempt has started\nSlurm     job 7 PENDING (Priority)\n");
+    EXPECT_EQ(status_text(sight),
+              "state     no attempt has started\nSlurm     job 7 PENDING (Priority)\n"
+              "log       /data/l.csv.sluice/logs/7.log\n");
+    EXPECT_THAT(status_json(sight), HasSubstr("\"log\": \"/data/l.csv.sluice/logs/7.log\""));
     EXPECT_THAT(status_json(sight), HasSubstr("\"state\": \"PENDING\""));
 }
 

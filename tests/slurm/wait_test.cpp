@@ -42,7 +42,12 @@ esac)");
     EXPECT_EQ(result.out, "7\n");
     EXPECT_THAT(result.err, HasSubstr("job 7: Slurm does not answer (squeue: failed with 1: Unable to contact"));
     EXPECT_THAT(result.err, HasSubstr("job 7 PENDING (Priority)\n"));
-    EXPECT_THAT(result.err, HasSubstr("job 7 has ended, exit code 82 (FAILED)\n"));
+    const std::string log = (std::filesystem::canonical(job.path()) / "labels.csv.sluice/logs/7.log").native();
+    EXPECT_THAT(result.err,
+                HasSubstr("job 7 has ended, exit code 82 (FAILED)\n  hint: its log may tell why: " + log + "\n"));
+    const ProcessResult status =
+        Process(launch_words(0, {"status", "job.toml"}), ProcessOptions{.folder = job.path()}).wait();
+    EXPECT_THAT(status.out, HasSubstr("log       " + log + "\n"));
 }
 
 TEST(SubmitWait, TakesNoStatusOfAJobThatWasKilledForTheNewOnes) {
@@ -73,6 +78,19 @@ esac)");
                 HasSubstr("job 7 PENDING (Priority), 400 of 1000 items (40.0 %): 0 in this run, 400 before"));
     EXPECT_THAT(result.err, Not(HasSubstr("running")));
     EXPECT_THAT(result.err, Not(HasSubstr("items/s")));
+}
+
+TEST(SubmitWait, NamesNoLogOfAJobThatWasCancelledInTheQueue) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "case $* in *--Format=*) echo 'CANCELLED    0    '; exit ;; esac; echo 'CANCELLED|None|N/A|'");
+
+    const ProcessResult result = submit_waiting(job)->wait();
+
+    EXPECT_EQ(result.exit_code, 75) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("job 7 has ended, exit code 75 (CANCELLED)\n"));
+    EXPECT_THAT(result.err, Not(HasSubstr("7.log")));
 }
 
 TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {

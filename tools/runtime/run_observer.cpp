@@ -105,6 +105,8 @@ std::string end_text(const RunSight& sight, int code) {
     if (of_job && !sight.status->end->text.id.empty()) {
         text += '\n';
         text += render(sight.status->end->text);
+    } else if (code != 0 && code != static_cast<int>(ExitCode::stopped_early)) {  // cancelled: it may have none
+        text += fmt::format("\n  hint: its log may tell why: {}", escaped(sight.log.native()));
     }
     return text;
 }
@@ -139,6 +141,7 @@ RunSight RunObserver::look() {
             last_.reset();
             pause_ = shortest_pause;
             sight.job = submission->job;
+            sight.log = files_.log(submission->job);
             sight.earlier = submission->earlier;
             return sight;
         }
@@ -164,7 +167,8 @@ void RunObserver::turn_to(const Submission& submission) {
         of_ = submission;
         last_.reset();
         pause_ = shortest_pause;
-        answer_ = {.owner = owner_, .job = submission.job, .earlier = submission.earlier};
+        answer_ = {
+            .owner = owner_, .job = submission.job, .log = files_.log(submission.job), .earlier = submission.earlier};
     }
 }
 
