@@ -47,7 +47,7 @@ const Command& command_of(std::string_view name) {
     refuse("sluice",
            fmt::format("unknown {} {}{}", name.starts_with('-') ? "option" : "command", quoted(name),
                        did_you_mean(name, names)),
-           "sluice --help");
+           name.ends_with(".toml") ? fmt::format("sluice run {}", escaped(name)) : "sluice --help");
 }
 
 /// Returns `code`, the command's exit code; if 0, the code for a stdout that could not be written.

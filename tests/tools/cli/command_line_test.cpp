@@ -59,6 +59,7 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{}, "got no command"},
         {{""}, "unknown command ''"},
         {{"rnu"}, "unknown command 'rnu'; did you mean 'run'?"},
+        {{"jobs/job.toml"}, "unknown command 'jobs/job.toml'\n  hint: sluice run jobs/job.toml\n"},
         {{"--verison"}, "unknown option '--verison'; did you mean '--version'?"},
         {{"\x1b[2J"}, "unknown command '\\x1b[2J'"},
         {{"run"}, "sluice run: got no job file"},
