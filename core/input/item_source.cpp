@@ -38,6 +38,26 @@ private:
     const ItemCodec& codec_;
 };
 
+/// A file whose items were counted before.
+class CountedSource final : public ItemSource {
+public:
+    CountedSource(std::unique_ptr<const InputFile> file, std::uint64_t count) : file_(std::move(file)), count_(count) {}
+
+    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return file_->size(); }
+    [[nodiscard]] InputReads reads() const noexcept override { return {.file = file_->size()}; }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override { return 1; }
+    [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
+    void check_content() const override { file_->check_content(); }
+    void read(std::uint64_t, std::uint32_t, std::span<std::byte>) const override {
+        expects(false, "items that were only counted are not read");
+    }
+
+private:
+    std::unique_ptr<const InputFile> file_;
+    std::uint64_t count_;
+};
+
 std::unique_ptr<ItemSource> make_numbered_source(const JobConfig::Input& input, const ItemCodec& codec) {
     if (codec.needs_text()) {
         throw Error(ExitCode::configuration,
@@ -74,6 +94,17 @@ std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, c
     }
 }
 
+std::unique_ptr<ItemSource> make_checked_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+                                                const ItemCodec& codec) {
+    const std::string where = file->where();
+    std::unique_ptr<ItemSource> source = make_source(std::move(file), input, codec);
+    if (source->count() == 0 && !input.allow_empty) {
+        throw Error(ExitCode::bad_data, {"E-INP-029", where, "no items (expected at least one)",
+                                         "set [input].allow_empty = true if that is right"});
+    }
+    return source;
+}
+
 constexpr std::uint64_t most_groups = 64;  // each of them a place that is sought
 
 }  // namespace
@@ -83,14 +114,19 @@ std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const Item
     if (input.path.empty()) {
         return make_numbered_source(input, codec);
     }
-    auto file = std::make_unique<const InputFile>(input.path);
-    const std::string where = file->where();
-    std::unique_ptr<ItemSource> source = make_source(std::move(file), input, codec);
-    if (source->count() == 0 && !input.allow_empty) {
-        throw Error(ExitCode::bad_data, {"E-INP-029", where, "no items (expected at least one)",
-                                         "set [input].allow_empty = true if that is right"});
+    return make_checked_source(std::make_unique<const InputFile>(input.path), input, codec);
+}
+
+std::unique_ptr<ItemSource> open_counted_input(const JobConfig::Input& input, const ItemCodec& codec,
+                                               const CountedInput& counted) {
+    if (input.path.empty()) {
+        return open_input(input, codec);
     }
-    return source;
+    auto file = std::make_unique<const InputFile>(input.path);
+    if (file->stamp() == counted.stamp) {
+        return std::make_unique<CountedSource>(std::move(file), counted.items);
+    }
+    return make_checked_source(std::move(file), input, codec);
 }
 
 std::string read_sample(const ItemSource& source, std::uint32_t most, std::uint32_t input_bytes) {

@@ -49,6 +49,16 @@ public:
 /// chunks can be read in any order. Throws Error (no_input, bad_data). `codec` outlives the source.
 [[nodiscard]] std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec);
 
+/// What an earlier open_input() has found in a file.
+struct CountedInput {
+    std::string stamp;  ///< ItemSource::stamp
+    std::uint64_t items = 0;
+};
+
+/// As open_input(); but a file that is still `counted`, by its stamp, is opened alone, and its items cannot be read.
+[[nodiscard]] std::unique_ptr<ItemSource> open_counted_input(const JobConfig::Input& input, const ItemCodec& codec,
+                                                             const CountedInput& counted);
+
 /// Reads up to `most` items of `input_bytes` each, in groups spread evenly over the input, equal in every run. Returned
 /// as bytes, for sending to other ranks.
 [[nodiscard]] std::string read_sample(const ItemSource& source, std::uint32_t most, std::uint32_t input_bytes);

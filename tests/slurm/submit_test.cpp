@@ -73,11 +73,13 @@ TEST(Submit, OfAnotherJobThanTheUnfinishedRunsIsRefusedAsARunIs) {
 
     for (const char* change : {"output.scores=false", "model.random=18", "pipeline.chunk_items=16"}) {
         const ProcessResult run = job.run_alone(set({change}));
+        const auto last_entry = std::filesystem::last_write_time(job.path());  // was made or removed then
         const ProcessResult refused = submit(set({change}));
 
         EXPECT_EQ(refused.exit_code, 78) << refused.err;
         EXPECT_THAT(refused.err, HasSubstr("E-CKP-090"));
         EXPECT_EQ(refused.err, run.err);
+        EXPECT_EQ(std::filesystem::last_write_time(job.path()), last_entry) << "not even for a moment";
     }
     EXPECT_FALSE(std::filesystem::exists(job.path() / "submitted"));
     EXPECT_EQ(names_in(job.path() / "labels.csv.sluice"), before) << "it writes nothing";

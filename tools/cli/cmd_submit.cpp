@@ -72,8 +72,9 @@ void check_files(const JobConfig& job, const Apps& apps) {
     check_report_path(job.output.report, job.output.path);
 }
 
-/// Items of the job's output if it is complete, as `sluice run` would find, else nullopt. Reads the whole input and the
-/// weights only if there is a run to compare with. Throws Error, as `sluice run` would: also if that is another job's.
+/// Items of the job's output if it is complete, as `sluice run` would find, else nullopt. Reads the weights only if
+/// there is a run to compare with, and the whole input only if it isn't that run's. Throws Error, as `sluice run`
+/// would: also if the run is another job's.
 std::optional<std::uint64_t> items_if_complete(JobFile file, const JobConfig& job, const Apps& apps) {
     const RunPaths paths = run_paths(job.output.path, extension_of(job.output.format));
     if (!status_of(paths.manifest()) && !status_of(paths.identity())) {
@@ -84,7 +85,7 @@ std::optional<std::uint64_t> items_if_complete(JobFile file, const JobConfig& jo
     if (begun_with.device && job.run.device == DeviceKind::automatic) {
         file.overrides.push_back({.key = "run.device", .value = *begun_with.device});
     }
-    PreparedJob prepared = prepare_job(read_job(file, apps), apps);
+    PreparedJob prepared = prepare_to_compare(read_job(file, apps), apps);
     prepared.gpu = begun_with.gpu.value_or(prepared.gpu);
     return check_output(prepared) == OutputState::complete ? std::optional(prepared.plan.items) : std::nullopt;
 }

@@ -31,6 +31,8 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+constexpr const char* input_setting = "input";
+constexpr const char* count_setting = "input.count";
 constexpr const char* device_setting = "run.device";
 constexpr const char* instructions_setting = "run.instructions";
 constexpr const char* gpu_setting = "run.gpu";
@@ -57,20 +59,26 @@ void expects_unique_names(const Settings& settings) {
     expects(by_name.size() == settings.size(), "an app names a key or a file as a setting of every run is named");
 }
 
-/// Everything that determines the output's bytes, except its format. Paths, ranks, nodes, devices and anything else
-/// that only affects speed are excluded.
-Settings settings_of(const PreparedJob& prepared) {
-    const JobConfig& job = prepared.job;
+/// How items are found in the input.
+Settings settings_of_input(const JobConfig& job) {
     Settings settings{
         {"app", job.app},
-        {"input", prepared.source->stamp()},
         {"input.format", std::string(name_of(job.input.format))},
         {"input.columns", text_of(job.input.columns)},
         {"input.header", job.input.header ? "true" : "false"},
     };
     if (job.input.count) {
-        settings.emplace_back("input.count", fmt::format("{}", *job.input.count));
+        settings.emplace_back(count_setting, fmt::format("{}", *job.input.count));
     }
+    return settings;
+}
+
+/// Everything that determines the output's bytes, except its format. Paths, ranks, nodes, devices and anything else
+/// that only affects speed are excluded.
+Settings settings_of(const PreparedJob& prepared) {
+    const JobConfig& job = prepared.job;
+    Settings settings = settings_of_input(job);
+    settings.emplace_back(input_setting, prepared.source->stamp());
     for (const AppSettings::Entry& entry : job.settings.entries()) {
         if (!std::holds_alternative<std::filesystem::path>(entry.value)) {  // its files are identified by content
             settings.emplace_back(entry.name, plain_text(entry.value));
@@ -129,16 +137,20 @@ RunPaths paths_of(const JobConfig::Output& output) {
     return run_paths(output.path, extension_of(output.format));
 }
 
+std::optional<RunIdentity> identity_at(const JobConfig::Output& output) {
+    const RunPaths paths = paths_of(output);
+    if (!status_of(paths.run_folder())) {
+        return std::nullopt;
+    }
+    const RunFolders folders = open_run_folder(paths);
+    return read_run_identity(paths);
+}
+
 }  // namespace
 
 RunChoices choices_of_run(const JobConfig::Output& output) {
     RunChoices choices;
-    const RunPaths paths = paths_of(output);
-    if (!status_of(paths.run_folder())) {
-        return choices;
-    }
-    const RunFolders folders = open_run_folder(paths);
-    if (const std::optional<RunIdentity> identity = read_run_identity(paths)) {
+    if (const std::optional<RunIdentity> identity = identity_at(output)) {
         choices.chunk_items = identity->chunk_items;
         for (const auto& [name, value] : identity->settings) {
             if (name == device_setting) {
@@ -151,6 +163,25 @@ RunChoices choices_of_run(const JobConfig::Output& output) {
         }
     }
     return choices;
+}
+
+std::optional<CountedInput> counted_by_run(const JobConfig& job) {
+    const std::optional<RunIdentity> identity = identity_at(job.output);
+    if (!identity) {
+        return std::nullopt;
+    }
+    const std::map<std::string, std::string> recorded(identity->settings.begin(), identity->settings.end());
+    const auto stamp = recorded.find(input_setting);
+    const Settings wanted = settings_of_input(job);
+    const bool is_read_alike = recorded.contains(count_setting) == job.input.count.has_value() &&
+                               std::ranges::all_of(wanted, [&](const auto& setting) {
+                                   const auto found = recorded.find(setting.first);
+                                   return found != recorded.end() && found->second == setting.second;
+                               });
+    if (!is_read_alike || stamp == recorded.end()) {
+        return std::nullopt;
+    }
+    return CountedInput{.stamp = stamp->second, .items = identity->items};
 }
 
 bool is_published(const JobConfig::Output& output) {

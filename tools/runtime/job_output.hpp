@@ -17,6 +17,10 @@ namespace sluice {
 /// As recorded by the run at the output, finished or not. Throws Error as read_run_identity.
 [[nodiscard]] RunChoices choices_of_run(const JobConfig::Output& output);
 
+/// What the run at the job's output, finished or not, has found in its input, if the job would read the same file
+/// alike. Throws Error as read_run_identity.
+[[nodiscard]] std::optional<CountedInput> counted_by_run(const JobConfig& job);
+
 /// Whether a complete output, of this job or another one, exists there. Throws Error as read_manifest.
 [[nodiscard]] bool is_published(const JobConfig::Output& output);
 

@@ -63,12 +63,28 @@ struct OpenedJob {
     Weights weights;
 };
 
-OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases) {
+enum class OpenFor {
+    run,
+    comparison,  ///< With the output's run.
+};
+
+std::unique_ptr<ItemSource> open_items(const JobConfig& job, const ItemCodec& codec, OpenFor purpose) {
+    if (purpose == OpenFor::comparison) {
+        if (const auto counted = counted_by_run(job)) {
+            return open_counted_input(job.input, codec, *counted);
+        }
+    }
+    return open_input(job.input, codec);
+}
+
+OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases, OpenFor purpose) {
     PhaseTimer opening(phases, Phase::job);
     auto app = open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights);
     refuse_to_replace_app_files(job, *app);
     if (!seems_published(job.output.path)) {
-        check_output_path(job.output.path);
+        if (purpose == OpenFor::run) {
+            check_output_path(job.output.path);
+        }
         check_report_path(job.output.report, job.output.path);
     }
     AppFiles app_files = open_app_files(job.settings, *app);  // before the codec reads them
@@ -81,7 +97,7 @@ OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases) {
     });
     PhaseTimer index(phases, Phase::index);
     fault_delay("index");
-    auto source = open_input(job.input, *codec);  // if both fail, this error is reported
+    auto source = open_items(job, *codec, purpose);  // if both fail, this error is reported
     index.stop();
     Weights weights = reading.get();
     return {.app = std::move(app),
@@ -116,10 +132,8 @@ std::uint32_t at_most(std::uint64_t items, std::uint32_t chunk_items) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(items, 1, chunk_items));
 }
 
-}  // namespace
-
-PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
-    OpenedJob open = open_job(config, apps, phases);
+PreparedJob prepare(JobConfig config, const Apps& apps, PhaseLog& phases, OpenFor purpose) {
+    OpenedJob open = open_job(config, apps, phases, purpose);
     auto& [weights_file, weights] = open.weights;
     const double flop_per_item = open.app->flop_per_item(weights);
     const std::uint64_t items = open.source->count();
@@ -161,6 +175,17 @@ PreparedJob prepare_job(JobConfig config, const Apps& apps, PhaseLog& phases) {
             .gpu = std::move(device.gpu),
             .device_note = std::move(device.note),
             .chunk_note = {}};
+}
+
+}  // namespace
+
+PreparedJob prepare_job(JobConfig job, const Apps& apps, PhaseLog& phases) {
+    return prepare(std::move(job), apps, phases, OpenFor::run);
+}
+
+PreparedJob prepare_to_compare(JobConfig job, const Apps& apps) {
+    PhaseLog phases;
+    return prepare(std::move(job), apps, phases, OpenFor::comparison);
 }
 
 DeviceKind choose_device(DeviceKind wanted) {

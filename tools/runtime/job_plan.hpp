@@ -85,6 +85,10 @@ struct PreparedJob {
     return prepare_job(std::move(job), apps, phases);
 }
 
+/// Only what check_output() needs: where the output's run has counted the same input, its items are neither counted nor
+/// can they be read. Does not try whether a file can be created beside the output. Throws as prepare_job.
+[[nodiscard]] PreparedJob prepare_to_compare(JobConfig job, const Apps& apps);
+
 /// Opens the plan's app, from `apps`, with the plan's settings; `weights` only on rank 0.
 [[nodiscard]] std::unique_ptr<OpenApp> open_app(const JobPlan& plan, const Apps& apps,
                                                 const std::optional<std::filesystem::path>& weights = {});

@@ -100,6 +100,11 @@ protected:
                            apps_);
     }
 
+    [[nodiscard]] PreparedJob prepare_only_to_compare(std::vector<Override> overrides = {}) const {
+        const JobFile file{.path = folder_.path() / "job.toml", .overrides = std::move(overrides)};
+        return prepare_to_compare(read_job(file, apps_), apps_);
+    }
+
     /// A run of which an item is committed.
     void begin() const {
         PreparedJob job = prepare();
@@ -193,6 +198,36 @@ TEST_F(GeneratorJob, IsTheSameWithACopyOfAFileAndAnotherOneWithOtherContent) {
     write("copy/merges.txt", "2");
 
     EXPECT_THAT(refusal({{"generate.tokenizer", "copy/tokenizer.json"}}), HasSubstr(": generate.merges (was '3 bytes"));
+}
+
+TEST_F(GeneratorJob, IsComparedWithItsRunWithoutCountingTheSameInputAgain) {
+    begin();
+    write("copy.txt", "a\nb\nc\n");
+
+    for (const std::string input : {"items.txt", "copy.txt"}) {
+        const PreparedJob job = prepare_only_to_compare({{"input.path", input}});
+
+        EXPECT_EQ(job.plan.items, 3U);
+        EXPECT_EQ(job.source->reads().indexing, 0U);
+        EXPECT_EQ(check_output(job), OutputState::unfinished);
+    }
+}
+
+TEST_F(GeneratorJob, IsComparedWithItsRunByItsOwnCountWhereTheInputOrHowItIsReadDiffers) {
+    begin();
+    write("other.txt", "a\nb\n");
+    const auto difference = [&](const Override& override) -> std::string {
+        const PreparedJob job = prepare_only_to_compare({override});
+        EXPECT_NE(job.source->reads().indexing, 0U);
+        try {
+            return check_output(job) == OutputState::unfinished ? "none" : "no run";
+        } catch (const Error& error) {
+            return error.text().what;
+        }
+    };
+
+    EXPECT_THAT(difference({"input.path", "other.txt"}), HasSubstr("items (was '3', is '2')"));
+    EXPECT_THAT(difference({"input.count", "6"}), HasSubstr("items (was '3', is '18')"));
 }
 
 TEST_F(GeneratorJob, CommitsNothingOnceAFileHasChanged) {
