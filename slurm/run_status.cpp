@@ -37,6 +37,7 @@ struct MemberWriter {
 
     void operator()(const char* key, const auto& member) const { json[key] = member; }
     void operator()(const char* key, double member) const { json[key] = rounded(member); }
+    void added(const char* key, const auto& member) const { json[key] = member; }
 };
 
 /// Reads members of the object `json`.
@@ -44,6 +45,13 @@ struct MemberReader {
     const Json& json;
 
     void operator()(const char* key, auto& member) const { json.at(key).get_to(member); }
+
+    /// One that earlier versions did not have.
+    void added(const char* key, auto& member) const {
+        if (json.contains(key)) {
+            json.at(key).get_to(member);
+        }
+    }
 };
 
 // What the file holds of each struct, in its order, for writing and for reading.
@@ -77,9 +85,11 @@ void visit_status(auto& status, const auto& visit) {
     visit("items", status.items);
     visit("items_before", status.items_before);
     visit("items_done", status.items_done);
+    visit.added("items_committed", status.items_committed);
     visit("chunks", status.chunks);
     visit("chunks_before", status.chunks_before);
     visit("chunks_done", status.chunks_done);
+    visit.added("chunks_committed", status.chunks_committed);
     visit("items_per_second", status.items_per_second);
     visit("mean_items_per_second", status.mean_items_per_second);
     visit("seconds_left", status.seconds_left);

@@ -58,10 +58,13 @@ struct RunStatus {
     std::string output{};
     std::uint64_t items = 0;
     std::uint64_t items_before = 0;  ///< Done by earlier attempts.
-    std::uint64_t items_done = 0;    ///< Including earlier attempts.
+    std::uint64_t items_done = 0;    ///< Written, including earlier attempts; a crash may lose what is not committed.
+    std::optional<std::uint64_t>
+        items_committed{};  ///< Including earlier attempts; nullopt: an older version wrote it.
     std::uint64_t chunks = 0;
     std::uint64_t chunks_before = 0;
     std::uint64_t chunks_done = 0;
+    std::optional<std::uint64_t> chunks_committed{};
     double items_per_second = 0;       ///< In the last few seconds.
     double mean_items_per_second = 0;  ///< Of this attempt.
     std::optional<double> seconds_left{};

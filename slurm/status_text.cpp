@@ -22,8 +22,10 @@ std::string whole_seconds_text(double seconds) {
 
 std::string progress_line(const RunStatus& status) {
     const ItemCount items{.done = status.items_done, .total = status.items, .before = status.items_before};
-    return fmt::format("progress  {}; chunks {} of {}\n", count_text(items, Percentage::shown), status.chunks_done,
-                       status.chunks);
+    const std::string committed =
+        status.chunks_committed ? fmt::format(", {} committed", *status.chunks_committed) : std::string();
+    return fmt::format("progress  {}; chunks {} of {} written{}\n", count_text(items, Percentage::shown),
+                       status.chunks_done, status.chunks, committed);
 }
 
 std::string rate_line(const RunStatus& status) {
@@ -138,8 +140,9 @@ bool is_stale(const RunSight& sight) {
 std::string what_follows(const RunSight& sight) {
     const RunStatus& status = *sight.status;
     const bool is_queued = sight.queued && sight.queued->is_active();
-    const char* const resumes =
-        status.chunks_done == 0 ? "starts from the beginning: nothing is committed yet" : "resumes from there";
+    const char* const resumes = !status.chunks_committed        ? "resumes from what is committed"
+                                : *status.chunks_committed == 0 ? "starts from the beginning: nothing is committed yet"
+                                                                : "resumes from there";
     if (is_queued && sight.job != status.job && status.state != RunState::complete) {
         return fmt::format("job {} {}", sight.job, resumes);
     }

@@ -34,9 +34,11 @@ RunStatus some_status() {
             .items = 1000,
             .items_before = 100,
             .items_done = 400,
+            .items_committed = 380,
             .chunks = 100,
             .chunks_before = 10,
             .chunks_done = 40,
+            .chunks_committed = 38,
             .items_per_second = 12.5,
             .mean_items_per_second = 10.25,
             .seconds_left = 58.5,
@@ -90,6 +92,19 @@ TEST(RunStatus, ReadsBackToItself) {
         .code = 75, .again = true, .signal = 10, .text = {.id = "E-RUN-075", .where = "w", .what = "s", .hint = "h"}};
     EXPECT_EQ(decode_run_status(encode(status)), status);
     EXPECT_EQ(decode_run_status(encode(RunStatus{})), RunStatus{});
+}
+
+TEST(RunStatus, OfAVersionThatDidNotTellWhatIsCommittedIsRead) {
+    nlohmann::json older = nlohmann::json::parse(encode(some_status()));
+    older.erase("items_committed");
+    older.erase("chunks_committed");
+
+    const auto read = decode_run_status(older.dump());
+
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->chunks_done, 40U);
+    EXPECT_EQ(read->chunks_committed, std::nullopt);
+    EXPECT_THAT(status_text({.status = read}), HasSubstr("chunks 40 of 100 written\n"));
 }
 
 TEST(RunStatus, ThatIsDamagedIsNone) {
@@ -178,8 +193,8 @@ TEST(StatusText, TellsProgressRateAndTheSlowestRank) {
 
     EXPECT_THAT(text, HasSubstr("state     running, 0.5 s ago\n"));
     EXPECT_THAT(text, HasSubstr("attempt   3 of at most 4, job 4711, rank 0 on n07\n"));
-    EXPECT_THAT(text,
-                HasSubstr("progress  400 of 1000 items (40.0 %): 300 in this run, 100 before; chunks 40 of 100\n"));
+    EXPECT_THAT(text, HasSubstr("progress  400 of 1000 items (40.0 %): 300 in this run, 100 before; chunks 40 of 100 "
+                                "written, 38 committed\n"));
     EXPECT_THAT(text, HasSubstr("12.5 items/s written, 10.2 on average; 00:00:59 left\n"));
     EXPECT_THAT(text,
                 HasSubstr("\nresults returned, which are then written in the order of the items:\n  rank  chunks "));
@@ -284,9 +299,12 @@ TEST(StatusText, BelievesSlurmAboutWhatFollows) {
     EXPECT_THAT(text_of("99", "PENDING"), HasSubstr("code 75; job 99 resumes from there\n"));
     EXPECT_THAT(text_of(status.job, ""), HasSubstr("exit code 75\n"));
     status.end->code = 70;
-    status.chunks_done = 0;
+    EXPECT_THAT(text_of("99", "PENDING"), HasSubstr("code 70; job 99 resumes from there\n"));
+    status.chunks_committed = 0;  // all that was written is lost
     EXPECT_THAT(text_of("99", "PENDING"),
                 HasSubstr("code 70; job 99 starts from the beginning: nothing is committed yet\n"));
+    status.chunks_committed.reset();  // it ended before it knew
+    EXPECT_THAT(text_of("99", "PENDING"), HasSubstr("code 70; job 99 resumes from what is committed\n"));
 }
 
 TEST(RunSight, IsOverWhenNoAttemptFollows) {

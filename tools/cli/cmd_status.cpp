@@ -36,7 +36,9 @@ void add_what_manifest_tells(const RunPaths& paths, RunSight& sight) {
         RunStatus& status = *sight.status;
         status.state = RunState::complete;
         status.items_done = status.items;
+        status.items_committed = status.items;
         status.chunks_done = status.chunks;
+        status.chunks_committed = status.chunks;
         status.end.emplace();
     }
 }

@@ -88,7 +88,11 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
     if (options.progress) {
         progress_.emplace(grid_.items(), grid_.items_done(), items_written);
     }
-    root_.monitor.serve({.book = &server_.book(), .hosts = hosts_, .grid = grid_, .items_written = items_written});
+    root_.monitor.serve({.book = &server_.book(),
+                         .hosts = hosts_,
+                         .grid = grid_,
+                         .items_written = items_written,
+                         .chunks_committed = [this] { return context_.board.committed().chunks; }});
 }
 
 JobServer::~JobServer() {

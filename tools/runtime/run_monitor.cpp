@@ -82,8 +82,8 @@ void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesy
 
 void RunMonitor::found_complete(const ChunkGrid& grid) {
     const std::lock_guard lock(mutex_);
-    status_.items = status_.items_before = status_.items_done = grid.items();
-    status_.chunks = status_.chunks_before = status_.chunks_done = grid.chunks();
+    status_.items_committed = status_.items = status_.items_before = status_.items_done = grid.items();
+    status_.chunks_committed = status_.chunks = status_.chunks_before = status_.chunks_done = grid.chunks();
 }
 
 void RunMonitor::serve(ServedRun run) {
@@ -121,7 +121,11 @@ void RunMonitor::end(ExitCode code) noexcept {
     }
     over_ = true;
     leave_run();
-    const bool further = status_.chunks_done > status_.chunks_before;
+    if (code == ExitCode::ok) {
+        status_.items_committed = status_.items;
+        status_.chunks_committed = status_.chunks;
+    }
+    const bool further = status_.chunks_committed > status_.chunks_before;
     status_.state = code == ExitCode::ok              ? RunState::complete
                     : code == ExitCode::stopped_early ? RunState::stopped
                                                       : RunState::failed;
@@ -205,6 +209,10 @@ void RunMonitor::take_counts() {
     status_.chunks = run.grid.chunks();
     status_.chunks_before = run.grid.begin();
     status_.chunks_done = ChunkGrid(status_.items_done, run.grid.chunk_items()).chunks();
+    // Committed between the two looks, or no longer told because the output is complete.
+    const std::uint64_t committed = std::clamp(run.chunks_committed(), status_.chunks_before, status_.chunks_done);
+    status_.chunks_committed = std::max(status_.chunks_committed.value_or(0), committed);
+    status_.items_committed = run.grid.from(*status_.chunks_committed).items_done();
     const std::vector<GrantBook::Rank> ranks = run.book->ranks();
     status_.ranks.resize(ranks.size());
     const Instant now = Clock::now();

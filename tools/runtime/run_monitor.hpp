@@ -26,9 +26,11 @@ namespace sluice {
 /// A run from its first chunk on. Everything it refers to outlives the serving.
 struct ServedRun {
     const GrantBook* book = nullptr;
-    std::vector<std::string> hosts{};                ///< Of the ranks.
-    ChunkGrid grid;                                  ///< Begins after what earlier attempts have done.
-    std::function<std::uint64_t()> items_written{};  ///< By this attempt; called from the monitor's thread.
+    std::vector<std::string> hosts{};  ///< Of the ranks.
+    ChunkGrid grid;                    ///< Begins after what earlier attempts have done.
+    // Called from the monitor's thread:
+    std::function<std::uint64_t()> items_written{};     ///< By this attempt.
+    std::function<std::uint64_t()> chunks_committed{};  ///< By all attempts.
 };
 
 /// A thread of rank 0 that writes status.json, and asks the run to stop when its folder contains a drain request or the

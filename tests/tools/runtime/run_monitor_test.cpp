@@ -43,7 +43,10 @@ public:
         : file_(job.folder() / "status.json"), monitor_(stop_, "n0", time_left, std::chrono::milliseconds(10)) {
         monitor_.open(job.folder(), "labels.csv");
         stop_.enter(RunPhase::serving);
-        monitor_.serve({.book = &book_, .grid = ChunkGrid(100, 4), .items_written = [] { return 0U; }});
+        monitor_.serve({.book = &book_,
+                        .grid = ChunkGrid(100, 4),
+                        .items_written = [] { return 0U; },
+                        .chunks_committed = [] { return 0U; }});
     }
 
     [[nodiscard]] const StopRequest& stop() const { return stop_; }
@@ -204,7 +207,10 @@ TEST(RunMonitor, KnowsTheRatesOfARunThatWasShorterThanAnyLook) {
     std::uint64_t written = 0;
     RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
     monitor.open(folder.path(), "labels.csv");
-    monitor.serve({.book = &book, .grid = ChunkGrid(100, 4), .items_written = [&] { return written; }});
+    monitor.serve({.book = &book,
+                   .grid = ChunkGrid(100, 4),
+                   .items_written = [&] { return written; },
+                   .chunks_committed = [] { return 0U; }});
 
     written = 100;
     monitor.end(ExitCode::ok);
@@ -213,6 +219,36 @@ TEST(RunMonitor, KnowsTheRatesOfARunThatWasShorterThanAnyLook) {
     EXPECT_EQ(status.items_done, 100U);
     EXPECT_GT(status.mean_items_per_second, 0);
     EXPECT_GT(status.items_per_second, 0);
+}
+
+TEST(RunMonitor, TellsWhatIsCommittedApartFromWhatIsOnlyWritten) {
+    const auto status_after = [](ExitCode code, std::uint64_t committed) {
+        const TemporaryFolder folder;
+        Doorbell bell;
+        StopRequest stop(bell);
+        GrantBook book(1, 1);
+        RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
+        monitor.open(folder.path(), "labels.csv");
+        monitor.serve({.book = &book,
+                       .grid = ChunkGrid(99, 4).from(5),
+                       .items_written = [] { return 79U; },
+                       .chunks_committed = [&] { return committed; }});
+        monitor.end(code);
+        return read_run_status(folder.path() / "status.json").value();
+    };
+
+    const RunStatus some = status_after(ExitCode::stopped_early, 12);
+    const RunStatus none = status_after(ExitCode::stopped_early, 5);
+    const RunStatus all = status_after(ExitCode::ok, 12);
+
+    EXPECT_EQ(some.chunks_done, 25U);
+    EXPECT_EQ(some.chunks_committed, 12U);
+    EXPECT_EQ(some.items_committed, 48U);
+    EXPECT_TRUE(some.end.value().again);
+    EXPECT_EQ(none.items_committed, 20U) << "of earlier attempts";
+    EXPECT_FALSE(none.end.value().again) << "the next attempt would get no further";
+    EXPECT_EQ(all.chunks_committed, 25U);
+    EXPECT_EQ(all.items_committed, 99U);
 }
 
 }  // namespace
