@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <system_error>
 
@@ -23,8 +24,21 @@ bool is_control(std::string_view text, std::size_t at, std::size_t length) {
     return c0 || c1;
 }
 
-/// The character at text[at], escaped if need be; `at` moves behind it.
+/// Bytes of the escape at text[at] that escaped() has made, "\x1b"; 0: none.
+std::size_t escape_length(std::string_view text, std::size_t at) {
+    constexpr std::string_view begin = "\\x";
+    constexpr std::size_t length = 4;
+    const auto is_digit = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+    const std::string_view piece = text.substr(at, length);
+    return piece.size() == length && piece.starts_with(begin) && is_digit(piece[2]) && is_digit(piece[3]) ? length : 0;
+}
+
+/// The character or escape at text[at], escaped if need be; `at` moves behind it.
 std::string take_piece(std::string_view text, std::size_t& at) {
+    if (const std::size_t length = escape_length(text, at); length != 0) {
+        at += length;
+        return std::string(text.substr(at - length, length));
+    }
     const std::size_t length = utf8_length(text, at);
     const std::string_view taken = text.substr(at, length == 0 ? 1 : length);
     const bool shown = length > 0 && !is_control(text, at, length);

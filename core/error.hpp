@@ -74,7 +74,8 @@ private:
 /// The system's text for an errno: "No such file or directory".
 [[nodiscard]] std::string system_text(int error);
 
-/// One or two lines for stderr, without a final newline; the first is cut at 400 bytes, the second, a hint, at 2,000.
+/// One or two lines for stderr, without a final newline; the first is cut at 400 bytes, the second, a hint, at 2,000:
+/// in front of a character or an escape, and "…" says so.
 [[nodiscard]] std::string render(const ErrorText& text);
 
 /// A violated precondition or invariant: a defect of the program, never the user's fault.

@@ -56,6 +56,21 @@ TEST(Error, KeepsTheFirstLineWithin400BytesAndOneLine) {
     EXPECT_TRUE(render({.id = "E-CFG-009", .what = "x", .hint = "see\n\x1b"}).ends_with("\n  hint: see\\x0a\\x1b"));
 }
 
+TEST(Error, CutsALineInFrontOfACharacterOrAnEscapeAndSaysSo) {
+    const std::string start = "sluice: error[E-CFG-009]: ";
+    const auto first_line = [](const std::string& what) { return render({.id = "E-CFG-009", .what = what}); };
+    const auto fill = [&](std::size_t to) { return std::string(to - start.size(), 'x'); };
+
+    EXPECT_EQ(first_line(fill(400)), start + fill(400));
+    EXPECT_EQ(first_line(fill(401)), start + fill(400) + "…");
+    EXPECT_EQ(first_line(fill(398) + "東"), start + fill(398) + "…");
+    for (std::size_t kept = 397; kept < 400; ++kept) {
+        EXPECT_EQ(first_line(fill(kept) + escaped("\x1b[31m")), start + fill(kept) + "…");
+    }
+    EXPECT_EQ(first_line(fill(396) + escaped("\x1b[31m")), start + fill(396) + "\\x1b…");
+    EXPECT_EQ(first_line(fill(399) + "\\xyz"), start + fill(399) + "\\…") << "a backslash of the user's";
+}
+
 TEST(Error, CarriesItsCodeAndItsRenderedText) {
     const Error error(ExitCode::no_input, {.id = "E-IO-001", .where = "in.txt", .what = "No such file"});
 
