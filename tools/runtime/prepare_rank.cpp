@@ -23,6 +23,8 @@
 namespace sluice {
 namespace {
 
+constexpr const char* packed_weights = "packed for the devices";  // where they do not fit
+
 /// A host device without a chunk would still create buffers and threads.
 std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
     if (!plan.devices || plan.device != DeviceKind::host) {
@@ -127,16 +129,12 @@ std::unique_ptr<LoadedApp> load_app(const RankContext& context, const JobPlan& p
         limit_host_instructions(plan.instructions);
     }
     std::unique_ptr<LoadedApp> loaded = app.load(weights, plan.precision, plan.device);
-    PackedWeights* const packed = loaded->weights();
-    if (packed == nullptr) {
-        return loaded;
-    }
-    if (context.session == nullptr || context.session->node_rank() == 0) {
-        check_weights_fit(packed->bytes(), "packed for the devices");
-    }
     if (context.session == nullptr) {
-        packed->pack(NodeMemory::of_process(packed->bytes()), {}, cores);
-    } else {
+        pack_alone(*loaded, cores);
+    } else if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
+        if (context.session->node_rank() == 0) {
+            check_weights_fit(packed->bytes(), packed_weights);
+        }
         pack_once_per_node(*context.session, *packed, cores);
     }
     return loaded;
@@ -166,6 +164,13 @@ std::deque<Endpoint> make_endpoints(std::size_t devices, std::uint32_t depth, Do
 }
 
 }  // namespace
+
+void pack_alone(LoadedApp& app, std::uint32_t threads, std::uint64_t available) {
+    if (PackedWeights* const packed = app.weights(); packed != nullptr) {
+        check_weights_fit(packed->bytes(), packed_weights, available);
+        packed->pack(NodeMemory::of_process(packed->bytes()), {}, threads);
+    }
+}
 
 PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting, GpuStart gpus,
                           WeightBlob weights, const ItemSource* source) {

@@ -12,6 +12,7 @@
 #include "core/app.hpp"
 #include "core/input/item_source.hpp"
 #include "core/machine/binding.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/machine/gpu_sampler.hpp"
 #include "core/machine/placement.hpp"
 #include "core/machine/topology_hwloc.hpp"
@@ -45,6 +46,10 @@ struct PreparedRank {
     MessageShape wire{};
     std::deque<Endpoint> endpoints{};  ///< One per device.
 };
+
+/// Packs `app`'s weights, if it has any, in memory of this process alone, with up to `threads` threads. Throws Error
+/// (out_of_memory, E-MEM-068) if they take more than `available`.
+void pack_alone(LoadedApp& app, std::uint32_t threads, std::uint64_t available = read_memory_limit());
 
 /// Determines the rank's place on its node, packs the weights once per node, and distributes a sample of the job's
 /// items. `weights` and `source` are rank 0's; others pass none. Collective. Throws Error.

@@ -17,6 +17,7 @@
 #include "scheduler/memory_plan.hpp"
 #include "tools/runtime/cost_cache.hpp"
 #include "tools/runtime/job_output.hpp"
+#include "tools/runtime/prepare_rank.hpp"
 #include "tools/runtime/program_facts.hpp"
 
 namespace sluice {
@@ -47,8 +48,8 @@ MeasuredCosts measure(const PreparedJob& job) {
     const std::unique_ptr<Device> device = make_cuda_device(0);
     const JobPlan& plan = job.plan;
     const Topology topology = read_machine(TopologyDetail::cpus).topology;
-    const std::unique_ptr<LoadedApp> app = load_alone(*job.app, job.weights, plan.precision, plan.device,
-                                                      usable_cores(topology, topology.mask, read_quota_cpus()));
+    const std::unique_ptr<LoadedApp> app = job.app->load(job.weights, plan.precision, plan.device);
+    pack_alone(*app, usable_cores(topology, topology.mask, read_quota_cpus()));
     const MemoryInfo memory = device->memory().value();
     const IoShape shape = job.codec->shape();
     const ChunkLimits limits = app->chunk_limits();

@@ -10,9 +10,21 @@ namespace {
 
 class FakeApp final : public LoadedApp {
 public:
+    /// 0: its models read none.
+    explicit FakeApp(std::size_t weight_bytes = 0) {
+        if (weight_bytes != 0) {
+            static_cast<void>(weights_.emplace().reserve(weight_bytes, {[this](std::byte*) { packed_ = true; }}));
+        }
+    }
+    [[nodiscard]] PackedWeights* weights() override { return weights_ ? &*weights_ : nullptr; }
+    [[nodiscard]] bool is_packed() const { return packed_; }
     [[nodiscard]] std::unique_ptr<Model> make_model(Device&, const ModelRoom&) const override {
         return std::make_unique<test::FakeModel>();
     }
+
+private:
+    std::optional<PackedWeights> weights_;
+    bool packed_ = false;
 };
 
 /// A process alone.
@@ -49,6 +61,24 @@ protected:
                          .host = "n07"};
     JobPlan plan_{.items = 97, .chunk_items = 10, .depth = 2, .first_chunk = 4};
 };
+
+TEST(PackAlone, RefusesWeightsThatTakeMoreThanThereIsBeforeItPacksThem) {
+    constexpr std::size_t bytes = 4096;
+    FakeApp app(bytes);
+
+    try {
+        pack_alone(app, 1, bytes - 1);
+        ADD_FAILURE() << "a byte was missing";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.text().id, "E-MEM-068");
+        EXPECT_EQ(error.text().where, "packed for the devices");
+    }
+    EXPECT_FALSE(app.is_packed());
+
+    pack_alone(app, 1, bytes);
+
+    EXPECT_TRUE(app.is_packed());
+}
 
 TEST_F(PrepareRank, MeetsItselfWhenItIsAlone) {
     const Meeting meeting = meet_ranks(context_);
