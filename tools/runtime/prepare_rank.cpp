@@ -201,11 +201,12 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
             .app = std::move(loaded),
             .sample = std::move(sample),
             .wire = wire,
-            .endpoints = std::move(endpoints)};
+            .endpoints = std::move(endpoints),
+            .host_bytes = context.memory_share()};
 }
 
-void check_memory(const RankContext& context, const JobPlan& plan, const PreparedRank& rank) {
-    check_memory(plan_memory(memory_needs(plan, rank)), plan.device, context.memory_share());
+void check_memory(const JobPlan& plan, const PreparedRank& rank) {
+    check_memory(plan_memory(memory_needs(plan, rank)), plan.device, rank.host_bytes);
 }
 
 DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank) {
@@ -217,7 +218,7 @@ DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan
                          .last_items = plan.grid().short_items(),
                          .activities = &context.activities},
             .memory = memory_needs(plan, rank),
-            .host_bytes = context.memory_share(),
+            .host_bytes = rank.host_bytes,
             .chunks = plan.grid().chunks_left(),
             .sample = std::as_bytes(std::span(rank.sample)),
             .machine = rank.share.binds ? &rank.share.machine : nullptr,

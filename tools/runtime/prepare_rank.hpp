@@ -44,7 +44,8 @@ struct PreparedRank {
     std::unique_ptr<LoadedApp> app{};
     std::string sample{};  ///< For Model::calibrate(); empty: not needed.
     MessageShape wire{};
-    std::deque<Endpoint> endpoints{};  ///< One per device.
+    std::deque<Endpoint> endpoints{};       ///< One per device.
+    std::uint64_t host_bytes = UINT64_MAX;  ///< RankContext::memory_share(), before any rank has made buffers.
 };
 
 /// Packs `app`'s weights, if it has any, in memory of this process alone, with up to `threads` threads. Throws Error
@@ -57,7 +58,7 @@ void pack_alone(LoadedApp& app, std::uint32_t threads, std::uint64_t available =
                                         GpuStart gpus, WeightBlob weights = {}, const ItemSource* source = nullptr);
 
 /// Throws Error (out_of_memory) unless the rank's planned memory fits its share of the node's.
-void check_memory(const RankContext& context, const JobPlan& plan, const PreparedRank& rank);
+void check_memory(const JobPlan& plan, const PreparedRank& rank);
 
 /// Options of its device drivers; valid while `rank` lives.
 [[nodiscard]] DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan, PreparedRank& rank);

@@ -18,8 +18,12 @@ std::string RankContext::who() const {
 }
 
 std::uint64_t RankContext::memory_share() const {
-    const int ranks = session == nullptr ? 1 : session->node_size();
-    return read_memory_limit() / static_cast<std::uint64_t>(ranks);
+    const std::uint64_t all = read_memory_limit();
+    if (session == nullptr) {
+        return all;
+    }
+    static_cast<void>(session->node_all_gather({}));  // none takes of it before all have looked
+    return all / static_cast<std::uint64_t>(session->node_size());
 }
 
 void leave_notes_in(const RankContext& context, const std::filesystem::path& folder) {

@@ -38,7 +38,7 @@ struct RankContext {
 
     [[nodiscard]] int rank() const { return session == nullptr ? 0 : session->rank(); }
 
-    /// Share of the node's memory available to the job, in bytes.
+    /// Share of the node's memory available to the job now, in bytes. Collective among the node's ranks.
     [[nodiscard]] std::uint64_t memory_share() const;
 
     /// "rank 2 on n07"; empty in a single process.

@@ -91,7 +91,7 @@ void follow_root(const RankContext& context, const JobPlan& plan, const std::fun
 /// From the first chunk to the last. Returns the exit code of all ranks.
 int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting, PreparedRank& rank) {
     MpiWorker worker = while_root_serves(context, [&] {
-        check_memory(context, plan, rank);
+        check_memory(plan, rank);
         return MpiWorker(*context.session, rank.endpoints, context.board.mine(), rank.wire,
                          {.activity = &context.activities.add(ActivityKind::comm, "comm thread"),
                           .longest_silence = longest_silence(plan.drain_timeout)});
