@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <sstream>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/paths.hpp"
@@ -14,6 +16,8 @@
 
 namespace sluice {
 namespace {
+
+constexpr std::string_view total_prefix = "total_";  // version 1: of a group and those below it
 
 bool lists(std::string_view controllers, std::string_view controller) {
     while (!controllers.empty()) {
@@ -145,11 +149,42 @@ std::uint64_t memory_of_cgroup(std::string_view text) {
     return number_in(text);
 }
 
-std::uint64_t smallest_memory_limit(const std::vector<std::filesystem::path>& folders) {
+std::uint64_t reclaimable_in(std::string_view memory_stat) {
+    std::uint64_t of_group = 0;
+    std::uint64_t with_children = 0;  // version 1 has both; usage includes the children
+    bool has_total = false;
+    while (!memory_stat.empty()) {
+        std::string_view line = take_until(memory_stat, '\n');
+        std::string_view key = take_until(line, ' ');
+        const bool is_total = key.starts_with(total_prefix);
+        key.remove_prefix(is_total ? total_prefix.size() : 0);
+        const std::uint64_t bytes = number_in(line);
+        if ((key == "inactive_file" || key == "active_file") && bytes != no_memory_limit) {
+            (is_total ? with_children : of_group) += bytes;
+            has_total = has_total || is_total;
+        }
+    }
+    return has_total ? with_children : of_group;
+}
+
+std::uint64_t memory_left(std::uint64_t limit, std::uint64_t used, std::uint64_t reclaimable) {
+    if (limit == no_memory_limit) {
+        return limit;
+    }
+    const std::uint64_t kept = used - std::min(reclaimable, used);
+    return limit - std::min(kept, limit);
+}
+
+std::uint64_t least_memory_left(const std::vector<std::filesystem::path>& folders) {
+    constexpr std::array<std::pair<const char*, const char*>, 2> versions{
+        {{"memory.max", "memory.current"}, {"memory.limit_in_bytes", "memory.usage_in_bytes"}}};
     std::uint64_t least = no_memory_limit;
     for (const std::filesystem::path& folder : folders) {
-        for (const char* const name : {"memory.max", "memory.limit_in_bytes"}) {
-            least = std::min(least, memory_of_cgroup(first_line(folder / name)));
+        for (const auto& [limit, usage] : versions) {
+            const std::uint64_t used = memory_of_cgroup(first_line(folder / usage));
+            least = std::min(least, memory_left(memory_of_cgroup(first_line(folder / limit)),
+                                                used == no_memory_limit ? 0 : used,  // a group that does not say
+                                                reclaimable_in(contents_of(folder / "memory.stat"))));
         }
     }
     return least;
@@ -166,9 +201,8 @@ std::uint64_t memory_of_meminfo(std::string_view text) {
     return __builtin_mul_overflow(number_in(text.substr(at + key.size())), kibibyte, &bytes) ? no_memory_limit : bytes;
 }
 
-std::uint64_t read_memory_limit() {
-    return std::min(memory_of_meminfo(contents_of("/proc/meminfo")),
-                    smallest_memory_limit(own_cgroup_folders("memory")));
+std::uint64_t read_available_memory() {
+    return std::min(memory_of_meminfo(contents_of("/proc/meminfo")), least_memory_left(own_cgroup_folders("memory")));
 }
 
 void check_weights_fit(std::uint64_t bytes, std::string_view where, std::uint64_t available) {

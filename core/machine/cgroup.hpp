@@ -71,18 +71,26 @@ inline constexpr std::uint64_t no_memory_limit = UINT64_MAX;
 /// "max" and for a missing file.
 [[nodiscard]] std::uint64_t memory_of_cgroup(std::string_view text);
 
-/// The smallest memory limit in bytes of the cgroups with these folders; no_memory_limit if none has one.
-[[nodiscard]] std::uint64_t smallest_memory_limit(const std::vector<std::filesystem::path>& folders);
+/// Bytes of a cgroup's memory that it gives back when it needs them, cached pages of files, by the content of its
+/// memory.stat (Linux, Documentation/admin-guide/cgroup-v2 and cgroup-v1/memory). 0: none, or it does not say.
+[[nodiscard]] std::uint64_t reclaimable_in(std::string_view memory_stat);
+
+/// What a cgroup of this memory limit has left, if it uses so many bytes, some of them reclaimable. no_memory_limit for
+/// a group without a limit.
+[[nodiscard]] std::uint64_t memory_left(std::uint64_t limit, std::uint64_t used, std::uint64_t reclaimable);
+
+/// The least memory_left() in bytes of the cgroups with these folders; no_memory_limit if none has a limit.
+[[nodiscard]] std::uint64_t least_memory_left(const std::vector<std::filesystem::path>& folders);
 
 /// MemAvailable in bytes, from the content of /proc/meminfo; no_memory_limit if `text` lacks it.
 [[nodiscard]] std::uint64_t memory_of_meminfo(std::string_view text);
 
-/// Bytes of memory that this process may use: the smallest of its cgroups' limits and the node's available memory. Not
-/// its own: other ranks and processes of the node draw on the same memory.
-[[nodiscard]] std::uint64_t read_memory_limit();
+/// Bytes of memory that this process may use besides what it has: the least of what its cgroups have left and the node
+/// has available. Not its own: other ranks and processes of the node draw on the same memory.
+[[nodiscard]] std::uint64_t read_available_memory();
 
 /// Throws Error (out_of_memory) at `where` if weights of so many bytes exceed `available`: filling more than there is
 /// would get the process, or another one, killed.
-void check_weights_fit(std::uint64_t bytes, std::string_view where, std::uint64_t available = read_memory_limit());
+void check_weights_fit(std::uint64_t bytes, std::string_view where, std::uint64_t available = read_available_memory());
 
 }  // namespace sluice

@@ -275,7 +275,7 @@ Options parse(int count, char** words) {
     }
     if (options.items == 0) {
         options.items =
-            std::clamp<std::uint64_t>(read_memory_limit() / share_of_memory / dense_bytes, 1, most_default_items);
+            std::clamp<std::uint64_t>(read_available_memory() / share_of_memory / dense_bytes, 1, most_default_items);
     }
     if (options.text_items == 0) {
         options.text_items = texts_per_item * options.items;

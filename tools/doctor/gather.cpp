@@ -165,7 +165,7 @@ RankFacts facts_of(const NodeView& node, const Examination& job, const Launch& l
         facts.threads = static_cast<std::uint32_t>(facts.gpus.size()) + (reads ? 2U : 1U);  // drivers, comm, reader
     }
     facts.locked_bytes = locked_memory_limit();
-    if (const std::uint64_t memory = read_memory_limit(); memory != no_memory_limit) {
+    if (const std::uint64_t memory = read_available_memory(); memory != no_memory_limit) {
         facts.memory_bytes = memory;
     }
     facts.fabrics = fabrics();

@@ -50,7 +50,7 @@ struct PreparedRank {
 
 /// Packs `app`'s weights, if it has any, in memory of this process alone, with up to `threads` threads. Throws Error
 /// (out_of_memory, E-MEM-068) if they take more than `available`.
-void pack_alone(LoadedApp& app, std::uint32_t threads, std::uint64_t available = read_memory_limit());
+void pack_alone(LoadedApp& app, std::uint32_t threads, std::uint64_t available = read_available_memory());
 
 /// Determines the rank's place on its node, packs the weights once per node, and distributes a sample of the job's
 /// items. `weights` and `source` are rank 0's; others pass none. Collective. Throws Error.

@@ -18,7 +18,7 @@ std::string RankContext::who() const {
 }
 
 std::uint64_t RankContext::memory_share() const {
-    const std::uint64_t all = read_memory_limit();
+    const std::uint64_t all = read_available_memory();
     if (session == nullptr) {
         return all;
     }

@@ -101,14 +101,52 @@ TEST(MemoryLimit, IsTheSmallestOfAllGroups) {
     write_file(folder.path() / "old" / "memory.limit_in_bytes", "2000\n");
     const Folders version2{folder.path() / "job" / "step", folder.path() / "job", folder.path()};
 
-    EXPECT_EQ(smallest_memory_limit(version2), 3000U);
-    EXPECT_EQ(smallest_memory_limit({folder.path() / "old"}), 2000U);
-    EXPECT_EQ(smallest_memory_limit({folder.path(), folder.path() / "none"}), no_memory_limit);
+    EXPECT_EQ(least_memory_left(version2), 3000U);
+    EXPECT_EQ(least_memory_left({folder.path() / "old"}), 2000U);
+    EXPECT_EQ(least_memory_left({folder.path(), folder.path() / "none"}), no_memory_limit);
+}
+
+TEST(MemoryLimit, IsLessenedByWhatIsInUseAndCannotBeReclaimed) {
+    EXPECT_EQ(memory_left(1000, 0, 0), 1000U);
+    EXPECT_EQ(memory_left(1000, 700, 0), 300U);
+    EXPECT_EQ(memory_left(1000, 700, 200), 500U);
+    EXPECT_EQ(memory_left(1000, 700, 800), 1000U) << "read a moment later than the usage";
+    EXPECT_EQ(memory_left(1000, 1500, 100), 0U);
+    EXPECT_EQ(memory_left(no_memory_limit, 700, 0), no_memory_limit);
+}
+
+TEST(MemoryLimit, TakesCachedFilesForReclaimableInBothVersions) {
+    EXPECT_EQ(reclaimable_in("anon 50\nfile 99\nshmem 7\ninactive_anon 40\ninactive_file 30\nactive_file 5\n"), 35U);
+    EXPECT_EQ(reclaimable_in("cache 9\ninactive_file 1\nactive_file 2\ntotal_cache 90\ntotal_inactive_file 10\n"
+                             "total_active_file 20\n"),
+              30U)
+        << "the children's, too, as in the usage";
+    for (const char* const none : {"", "anon 5\n", "inactive_file\n", "inactive_file x\n"}) {
+        EXPECT_EQ(reclaimable_in(none), 0U) << none;
+    }
+}
+
+TEST(MemoryLimit, CountsWhatEachGroupHasLeft) {
+    const TemporaryFolder folder;
+    const auto step = folder.path() / "step";
+    const auto old = folder.path() / "old";
+    write_file(folder.path() / "memory.max", "9000\n");
+    write_file(folder.path() / "memory.current", "8000\n");
+    write_file(folder.path() / "memory.stat", "inactive_file 1500\nactive_file 500\n");
+    write_file(step / "memory.max", "4000\n");
+    write_file(step / "memory.current", "500\n");
+    write_file(old / "memory.limit_in_bytes", "2000\n");
+    write_file(old / "memory.usage_in_bytes", "1200\n");
+    write_file(old / "memory.stat", "inactive_file 0\ntotal_inactive_file 100\n");
+
+    EXPECT_EQ(least_memory_left({step}), 3500U);
+    EXPECT_EQ(least_memory_left({step, folder.path()}), 3000U) << "other steps of the job have taken it";
+    EXPECT_EQ(least_memory_left({old}), 900U);
 }
 
 TEST(MemoryLimit, IsKnownOfThisMachine) {
-    EXPECT_GT(read_memory_limit(), 1U << 20U);
-    EXPECT_LT(read_memory_limit(), no_memory_limit);
+    EXPECT_GT(read_available_memory(), 1U << 20U);
+    EXPECT_LT(read_available_memory(), no_memory_limit);
 }
 
 TEST(Weights, ThatFillMoreThanTheMemoryThereIsAreRefused) {
