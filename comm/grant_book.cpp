@@ -38,8 +38,8 @@ void GrantBook::heard(int rank) noexcept {
     add(ranks_[static_cast<std::size_t>(rank)].messages, 1);
 }
 
-void GrantBook::tick(Instant now) noexcept {
-    ran_.store(running_time(now).count(), relaxed);
+void GrantBook::tick(Instant now, Clock::duration delayed) noexcept {
+    ran_.store(running_time(now, delayed).count(), relaxed);
     ticked_.store(now.time_since_epoch().count(), relaxed);
 }
 
@@ -73,8 +73,12 @@ std::vector<GrantBook::Rank> GrantBook::ranks() const {
 }
 
 Clock::duration GrantBook::running_time(Instant now) const noexcept {
+    return running_time(now, Clock::duration(0));
+}
+
+Clock::duration GrantBook::running_time(Instant now, Clock::duration delayed) const noexcept {
     const Clock::duration since_tick = now - Instant(Clock::duration(ticked_.load(relaxed)));
-    return Clock::duration(ran_.load(relaxed)) + std::min(since_tick, longest_between_ticks);
+    return Clock::duration(ran_.load(relaxed)) + std::min(since_tick, longest_between_ticks + delayed);
 }
 
 void GrantBook::put(Place& place, const Chunk& chunk, int rank, Clock::duration granted_at) noexcept {

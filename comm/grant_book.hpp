@@ -28,8 +28,9 @@ public:
     /// Notes a message from `rank`.
     void heard(int rank) noexcept;
 
-    /// By one thread, several times a second. Where it comes late, the process was suspended meanwhile.
-    void tick(Instant now) noexcept;
+    /// By one thread, several times a second. Where it comes late, the process was suspended meanwhile, except for the
+    /// time for which the thread was `delayed`: it waited for a CPU.
+    void tick(Instant now, Clock::duration delayed) noexcept;
 
     struct Grant {
         std::uint64_t chunk = 0;
@@ -82,6 +83,7 @@ private:
         std::atomic<Clock::rep> last{0};  // 0: none yet
     };
 
+    [[nodiscard]] Clock::duration running_time(Instant now, Clock::duration delayed) const noexcept;
     static void put(Place& place, const Chunk& chunk, int rank, Clock::duration granted_at) noexcept;
     [[nodiscard]] std::size_t find(const Chunk& chunk, int rank) const;
 

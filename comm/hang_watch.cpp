@@ -110,13 +110,15 @@ void HangWatch::end() {
     begin({});
 }
 
-std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
+std::optional<Hang> HangWatch::look(Instant now, RunPhase phase, std::optional<nanoseconds> run_delay) {
     const std::lock_guard lock(mutex_);
     const nanoseconds elapsed = std::min(last_look_ ? now - *last_look_ : nanoseconds(0), longest_step);
-    note_suspension(now);
+    const nanoseconds delayed = run_delay && last_run_delay_ ? *run_delay - *last_run_delay_ : nanoseconds(0);
+    note_suspension(now, delayed);
     last_look_ = now;
+    last_run_delay_ = run_delay;
     if (options_.book != nullptr) {
-        options_.book->tick(now);
+        options_.book->tick(now, delayed);
     }
     note(elapsed);
     const bool watches = options_.timeout.count() > 0;
@@ -138,18 +140,20 @@ std::optional<Hang> HangWatch::look(Instant now, RunPhase phase) {
 
 std::vector<Interval> HangWatch::suspensions(Instant now) {
     const std::lock_guard lock(mutex_);
-    note_suspension(now);
+    note_suspension(now, nanoseconds(0));
     return suspensions_;
 }
 
-/// If it has ended just now. The watching thread may not have looked since; when it does, that is the same one.
-void HangWatch::note_suspension(Instant now) {
-    if (!last_look_ || now - *last_look_ <= longest_step) {
+/// If it has ended just now, or the thread then waited for a CPU, `delayed`. It may not have looked since; when it
+/// does, that is the same one.
+void HangWatch::note_suspension(Instant now, nanoseconds delayed) {
+    const Instant end = now - delayed;
+    if (!last_look_ || end - *last_look_ <= longest_step) {
         return;
     }
     const Instant begin = *last_look_ + look_interval;
     if (suspensions_.empty() || suspensions_.back().begin != begin) {
-        suspensions_.push_back({begin, now});
+        suspensions_.push_back({begin, end});
     }
 }
 

@@ -18,7 +18,8 @@
 
 namespace sluice {
 
-/// How often the watching thread looks. Between looks more than a second apart the process was suspended.
+/// How often the watching thread looks. Between looks more than a second apart the process was suspended, except while
+/// the thread waited for a CPU.
 inline constexpr std::chrono::milliseconds look_interval{200};
 
 /// How long a counter has not changed. Time in which the watching thread did not run is not counted: a suspended job
@@ -87,10 +88,13 @@ public:
     void end();
 
     /// One check, by one thread, every look_interval; also posts this rank's activity on the board. Returns a
-    /// hang once it is this rank's turn to end the job: rank 0 goes first if it is alive on this node.
-    [[nodiscard]] std::optional<Hang> look(Instant now, RunPhase phase);
+    /// hang once it is this rank's turn to end the job: rank 0 goes first if it is alive on this node. `run_delay`: of
+    /// the thread so far, as read_run_delay().
+    [[nodiscard]] std::optional<Hang> look(Instant now, RunPhase phase,
+                                           std::optional<std::chrono::nanoseconds> run_delay);
 
-    /// When the process was suspended so far, to about look_interval; in order.
+    /// When the process was suspended so far, to about look_interval; in order. Without a look() since, a thread that
+    /// still waits for a CPU seems suspended.
     [[nodiscard]] std::vector<Interval> suspensions(Instant now);
 
     /// The chunks last held by a rank of this node, or on rank 0 by any rank, as far as known here.
@@ -98,7 +102,7 @@ public:
     [[nodiscard]] std::vector<std::uint64_t> chunks_of(int rank);
 
 private:
-    void note_suspension(Instant now);
+    void note_suspension(Instant now, std::chrono::nanoseconds delayed);
     void note(std::chrono::nanoseconds elapsed);
     void update_board(std::chrono::nanoseconds elapsed);
     [[nodiscard]] std::chrono::nanoseconds head_start_of_root() const;
@@ -121,6 +125,7 @@ private:
     std::mutex mutex_;
     HangWatchOptions options_;
     std::optional<Instant> last_look_;
+    std::optional<std::chrono::nanoseconds> last_run_delay_;
     std::vector<Interval> suspensions_;
     std::vector<StillActivity> still_;
     std::vector<Stillness> activity_clocks_;  // one per activity

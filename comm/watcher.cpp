@@ -88,7 +88,7 @@ void Watcher::watch() {
         if (signal > 0) {
             obey(signal);
         }
-        if (const auto hang = hangs_.look(Clock::now(), stop_.phase())) {
+        if (const auto hang = hangs_.look(Clock::now(), stop_.phase(), read_run_delay())) {
             end_after(*hang);
         }
     }

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 /// As a thread does that runs all the time.
 void tick(GrantBook& book, Instant from, Instant to) {
     for (Instant now = from; now <= to; now += 500ms) {
-        book.tick(now);
+        book.tick(now, 0s);
     }
 }
 
@@ -95,6 +95,18 @@ TEST(GrantBook, RefusesAChunkThatTheRankDoesNotHold) {
     EXPECT_THROW(book.check_holds({.id = 6, .first = 24, .count = 4}, 1), ContractViolation);
     book.returned(chunk, 1);
     EXPECT_THROW(book.returned(chunk, 1), ContractViolation);
+}
+
+TEST(GrantBook, CountsTimeInWhichTheTickingThreadWaitedForACpu) {
+    const Instant begin = Clock::now();
+    GrantBook suspended(1, 1, begin);
+    GrantBook starved(1, 1, begin);
+
+    suspended.tick(begin + 1h, 0s);
+    starved.tick(begin + 1h, 1h - 200ms);
+
+    EXPECT_EQ(suspended.running_time(begin + 1h), 1s);
+    EXPECT_EQ(starved.running_time(begin + 1h), 1h);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ protected:
     std::optional<Hang> look_after(std::chrono::seconds time) {
         for (; time > 0s; time -= 1s) {
             now_ += 1s;
-            if (auto hang = watch_.look(now_, phase_)) {
+            if (auto hang = watch_.look(now_, phase_, run_delay_)) {
                 return hang;
             }
         }
@@ -103,6 +103,7 @@ protected:
     HangWatch watch_{board_, activities_, "n07"};
     Instant now_{};
     RunPhase phase_ = RunPhase::serving;
+    std::optional<std::chrono::nanoseconds> run_delay_ = 7s;  // of the thread that looks
 };
 
 TEST_F(Watch, NamesTheActivityThatHangsAndWhoWaits) {
@@ -133,6 +134,31 @@ TEST_F(Watch, KnowsWhenTheProcessWasSuspended) {
 
     EXPECT_FALSE(look_after(2s));
     EXPECT_EQ(watch_.suspensions(now_), expected);
+}
+
+TEST_F(Watch, DoesNotTakeAThreadThatWaitedForACpuForASuspendedProcess) {
+    begin();
+    EXPECT_FALSE(look_after(5s));
+
+    now_ += 3s;
+    *run_delay_ += 3s;
+    EXPECT_FALSE(look_after(1s));
+    EXPECT_TRUE(watch_.suspensions(now_).empty());
+    const Instant stopped = now_;
+    now_ += 1h;
+    *run_delay_ += 3s;
+    EXPECT_FALSE(look_after(1s));
+    EXPECT_EQ(watch_.suspensions(now_), (std::vector<Interval>{{stopped + look_interval, now_ - 3s}}));
+}
+
+TEST_F(Watch, TakesEveryLongPauseForASuspensionWhereTheKernelDoesNotCountWaits) {
+    run_delay_.reset();
+    begin();
+    EXPECT_FALSE(look_after(5s));
+    now_ += 3s;
+    EXPECT_FALSE(look_after(1s));
+
+    EXPECT_EQ(watch_.suspensions(now_).size(), 1U);
 }
 
 TEST_F(Watch, SaysNothingWhileItIsNotServing) {
