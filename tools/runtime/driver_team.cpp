@@ -44,6 +44,11 @@ std::uint32_t number_of(const std::string& uuid, std::uint32_t expected) {
 
 }  // namespace
 
+std::uint32_t device_number(std::span<const DevicePlace> places, std::span<const std::string> gpus, std::size_t index) {
+    const std::uint32_t number = places[index].number;
+    return gpus.empty() ? number : number_of(gpus[index], number);
+}
+
 std::unique_ptr<Device> make_device(DeviceKind kind, std::uint32_t number) {
     return kind == DeviceKind::cuda ? make_cuda_device(number) : std::make_unique<HostDevice>(number);
 }
@@ -118,8 +123,7 @@ std::unique_ptr<Device> DriverTeam::make_device_at(std::uint32_t index) const {
     if (options_.device == DeviceKind::cuda && options_.driver_start != nullptr) {
         options_.driver_start->wait_for_turn();
     }
-    const std::uint32_t number = options_.places.at(index).number;
-    return make_device(options_.device, options_.gpus.empty() ? number : number_of(options_.gpus.at(index), number));
+    return make_device(options_.device, device_number(options_.places, options_.gpus, index));
 }
 
 ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {
@@ -131,9 +135,9 @@ ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {
 RankTrace DriverTeam::take_trace() {
     join();
     RankTrace trace = empty_trace();
-    for (const DevicePlace& place : options_.places) {
-        if (options_.device == DeviceKind::cuda) {
-            trace.gpus.push_back(escaped(cuda_device_model(place.number)));
+    if (options_.device == DeviceKind::cuda) {
+        for (std::size_t i = 0; i < options_.places.size(); ++i) {
+            trace.gpus.push_back(escaped(cuda_device_model(device_number(options_.places, options_.gpus, i))));
         }
     }
     for (Driver& driver : drivers_) {

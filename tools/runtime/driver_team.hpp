@@ -27,6 +27,12 @@ namespace sluice {
 /// `kind` is not automatic.
 [[nodiscard]] std::unique_ptr<Device> make_device(DeviceKind kind, std::uint32_t number);
 
+/// make_device()'s number of the device at places[index]. Where `gpus` has the places' UUIDs, their numbers are those
+/// of the driver's list, and CUDA may have another order. Throws Error (unavailable, E-GPU-064) if it does not show the
+/// GPU.
+[[nodiscard]] std::uint32_t device_number(std::span<const DevicePlace> places, std::span<const std::string> gpus,
+                                          std::size_t index);
+
 struct DriverTeamOptions {
     DeviceKind device = DeviceKind::host;  ///< Not automatic.
     std::vector<DevicePlace> places{};     ///< One per endpoint.

@@ -187,7 +187,8 @@ RunReport whole_report(const PreparedJob& job, const PreparedRank& rank, const J
     for (const LinkSpeed& speed : end.links) {
         report.links.at(static_cast<std::size_t>(speed.to) - 1).peak = speed.bytes_per_second;
     }
-    report.roofline = roofline_of(job, rank.share.place.devices.front().number, wall_time(report.ranks));
+    report.roofline =
+        roofline_of(job, device_number(rank.share.place.devices, rank.share.gpus, 0), wall_time(report.ranks));
     report.clock_rounds = report.ranks.size() > 1 ? clock_rounds : 0;
     return report;
 }

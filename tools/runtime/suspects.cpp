@@ -25,7 +25,7 @@ std::string numbers(const std::vector<std::uint64_t>& items) {
 class LoneDevice {
 public:
     LoneDevice(const PreparedRank& rank, const JobPlan& plan)
-        : device_(make_device(plan.device, rank.share.place.devices.at(0).number)),
+        : device_(make_device(plan.device, device_number(rank.share.place.devices, rank.share.gpus, 0))),
           model_(rank.app->make_model(
               *device_, {.max_items = plan.chunk_items, .device_bytes = rank.app->least_room(plan.chunk_items)})) {
         if (!rank.sample.empty()) {

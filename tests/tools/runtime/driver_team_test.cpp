@@ -116,19 +116,33 @@ TEST(DriverTeam, HandsOverWhatAModelFailsWith) {
     EXPECT_THROW(static_cast<void>(run_team(app, 5)), StageError);
 }
 
+/// Of a GPU that no machine has.
+std::string id_of_absence() {
+    const std::string no_cuda = why_no_cuda();
+    return no_cuda == "built without CUDA" ? "E-GPU-063" : no_cuda == "no NVIDIA driver" ? "E-GPU-061" : "E-GPU-064";
+}
+
+TEST(DeviceNumber, IsThatOfTheGpuOfThisUuidOrTheOneThatCudaHasGivenIt) {
+    const std::vector<DevicePlace> places{{.number = 3}, {.number = 5}};
+
+    EXPECT_EQ(device_number(places, {}, 1), 5U);
+    try {
+        static_cast<void>(device_number(places, std::vector<std::string>{"GPU-a", "GPU-b"}, 1));
+        ADD_FAILURE() << "took another GPU than GPU-b";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.text().id, id_of_absence()) << error.what();
+    }
+}
+
 TEST(DriverTeam, TakesNoOtherGpuThanItsOwnAndSaysWhy) {
     const TeamApp app;
-    const std::string no_cuda = why_no_cuda();
-    const std::string id = no_cuda == "built without CUDA" ? "E-GPU-063"
-                           : no_cuda == "no NVIDIA driver" ? "E-GPU-061"
-                                                           : "E-GPU-064";
 
     try {
         static_cast<void>(run_team(app, 5, {"GPU-a", "GPU-b", "GPU-c"}));
         ADD_FAILURE() << "did not fail";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::unavailable);
-        EXPECT_EQ(error.text().id, id) << error.what();
+        EXPECT_EQ(error.text().id, id_of_absence()) << error.what();
     }
 }
 
