@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <limits>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "core/commit/file.hpp"
@@ -20,20 +21,48 @@ namespace {
 
 constexpr int most_attempts = 100;  // each lost to another process that began an attempt at the same moment
 
+constexpr std::chrono::seconds look_interval{1};  // while waiting for another's heartbeat
+
+/// Until an owner on another host has been silent for too long, or sends a heartbeat, which shows in a lower age.
+Sighting wait_for_sign(const std::filesystem::path& attempt, const Owner& me, std::chrono::seconds alive_within,
+                       Sighting sighting) {
+    for (;;) {
+        std::this_thread::sleep_for(look_interval);
+        const Sighting next = look_for_owner(attempt, me, alive_within);
+        if (next.presence != Presence::present || next.age < sighting.age) {
+            return next;
+        }
+        sighting = next;
+    }
+}
+
 void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::chrono::seconds alive_within,
-                   const RunPaths& paths) {
-    const Sighting sighting = look_for_owner(attempt, me, alive_within);
+                   const RunPaths& paths, const AttemptFolder::OnWait& on_wait) {
+    Sighting sighting = look_for_owner(attempt, me, alive_within);
     if (sighting.presence != Presence::present) {
         return;
     }
     const std::optional<Owner> owner = read_owner(attempt);
-    throw Error(ExitCode::in_use,
-                {.id = "E-OUT-079",
-                 .where = escaped(paths.output.native()),
-                 .what = fmt::format("is in use by {}, seen alive {} s ago",
-                                     owner ? describe(*owner) : std::string("another process"), sighting.age.count()),
-                 .hint = fmt::format("wait for it; if it has died, run the same command again in {} s",
-                                     (alive_within - sighting.age).count())});
+    const auto in_use = [&] {
+        return fmt::format("is in use by {}, seen alive {} s ago",
+                           owner ? describe(*owner) : std::string("another process"), sighting.age.count());
+    };
+    const auto left = [&] { return (alive_within - sighting.age).count(); };
+    const bool waits = on_wait && !(owner && is_here(*owner, me));
+    if (waits) {
+        on_wait(fmt::format("{}; waiting up to {} s, in case it was killed", in_use(), left()));
+        sighting = wait_for_sign(attempt, me, alive_within, sighting);
+        if (sighting.presence != Presence::present) {
+            return;
+        }
+    }
+    throw Error(
+        ExitCode::in_use,
+        {.id = "E-OUT-079",
+         .where = escaped(paths.output.native()),
+         .what = in_use(),
+         .hint = waits ? std::string("wait for it: `sluice status` shows how far it is")
+                       : fmt::format("wait for it; if it has died, run the same command again in {} s", left())});
 }
 
 /// An attempt's folder before it has its number; removed when it does not get one.
@@ -74,7 +103,7 @@ constexpr std::uint32_t shared_attempt = 1;
 void make_shared_folder(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within) {
     const std::filesystem::path folder = paths.attempt(shared_attempt);
     if (!make_folder(folder)) {
-        refuse_in_use(folder, me, alive_within, paths);
+        refuse_in_use(folder, me, alive_within, paths, {});
     }
     write_text_durably(heartbeat_file(folder), "");
     write_text_durably(owner_file(folder), encode(me));
@@ -86,7 +115,8 @@ void make_shared_folder(const RunPaths& paths, const Owner& me, std::chrono::sec
 AttemptFolder::AttemptFolder(RunPaths paths, std::uint32_t number, Owner owner)
     : paths_(std::move(paths)), number_(number), folder_(paths_.attempt(number)), owner_(std::move(owner)) {}
 
-AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within) {
+AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std::chrono::seconds alive_within,
+                                     const OnWait& on_wait) {
     make_folder(paths.attempts());
     sync_folder(paths.run_folder());
     if (is_broken("shared-folder")) {
@@ -98,7 +128,7 @@ AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std
         const std::vector<std::uint32_t> attempts = attempts_of(paths);
         const std::uint32_t newest = attempts.empty() ? 0 : attempts.back();
         if (newest != 0) {
-            refuse_in_use(paths.attempt(newest), me, alive_within, paths);
+            refuse_in_use(paths.attempt(newest), me, alive_within, paths, on_wait);
         }
         if (!prepared) {
             make_folder(paths.attempts());  // an attempt that gives up may have removed it

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/commit/owner.hpp"
@@ -21,11 +23,15 @@ enum class Standing : std::uint8_t {
 /// The folder of one attempt, which alone writes to it, and to no other. Attempts are numbered from 1.
 class AttemptFolder {
 public:
+    /// Called with what is waited for, for a message, before the wait.
+    using OnWait = std::function<void(const std::string& what)>;
+
     /// Creates the run's next attempt, owned by `me`. The folder is prepared under another name, with owner and
     /// heartbeat, and then renamed, which succeeds for one process only. Throws Error (in_use, E-OUT-079) if the newest
-    /// attempt's owner has sent a heartbeat less than `alive_within` ago and is not known to have ended.
+    /// attempt's owner has sent a heartbeat less than `alive_within` ago and is not known to have ended. With
+    /// `on_wait`, of an owner on another host, only once it sends another one: until then it may have been killed.
     [[nodiscard]] static AttemptFolder acquire(const RunPaths& paths, const Owner& me,
-                                               std::chrono::seconds alive_within);
+                                               std::chrono::seconds alive_within, const OnWait& on_wait = {});
 
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
     [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }

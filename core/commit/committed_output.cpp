@@ -136,7 +136,7 @@ bool CommittedOutput::find_complete() {
 void CommittedOutput::begin() {
     options_.me.run = fingerprint(identity_);
     establish_run_identity(paths_, identity_);
-    attempt_ = AttemptFolder::acquire(paths_, options_.me, options_.alive_within);
+    attempt_ = AttemptFolder::acquire(paths_, options_.me, options_.alive_within, options_.on_wait);
     establish_run_identity(paths_, identity_);  // a run that was empty may have become another one
     if (find_complete()) {                      // whoever was here before has finished a moment ago
         return;

@@ -65,8 +65,15 @@ std::chrono::nanoseconds time_of(const struct ::stat& status) {
     return std::chrono::seconds(status.st_mtim.tv_sec) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
 }
 
+/// Opens the file, for which an NFS client asks its server; stat() may get the times that it has kept for a minute.
+void refresh_times_of(const std::filesystem::path& file) {
+    const FilePlace place = FilePlace::entry(file);
+    const Descriptor open(::openat(place.base(), place.name(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
 /// How long ago the owner sent a heartbeat, by the clock of the file system.
 std::chrono::nanoseconds heartbeat_age(const std::filesystem::path& attempt) {
+    refresh_times_of(heartbeat_file(attempt));
     auto heartbeat = status_of(heartbeat_file(attempt));
     if (!heartbeat) {
         heartbeat = status_of(attempt);

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/commit/owner.hpp"
 #include "tests/e2e/early_end.hpp"
 
 namespace sluice::test {
@@ -89,6 +91,27 @@ TEST(Resume, RefusesASecondRunBesideALivingOne) {
     EXPECT_THAT(result.err, HasSubstr("E-OUT-079"));
     process->send(SIGKILL);
     EXPECT_EQ(process->wait().exit_code, 128 + SIGKILL);
+}
+
+TEST(Resume, WaitsUntilAnAttemptThatWasKilledOnAnotherNodeCountsAsDead) {
+    const JobFolder job(mostly_held_texts(300));
+    const std::string expected = whole_output(job, 0, small_chunks);
+    const auto process = computing(job, small_chunks);
+    process->send(SIGKILL);
+    EXPECT_EQ(process->wait().exit_code, 128 + SIGKILL);
+    job.release();
+    const std::filesystem::path attempt = job.path() / "labels.csv.sluice/attempts/1";
+    Owner owner = read_owner(attempt).value();
+    owner.host = "elsewhere";
+    write_file(owner_file(attempt), encode(owner));
+    constexpr std::chrono::seconds nearly_dead{57};
+    std::filesystem::last_write_time(heartbeat_file(attempt),
+                                     std::filesystem::file_time_type::clock::now() - nearly_dead);
+
+    const ProcessResult result = job.run_alone({});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(contents(job.path() / "labels.csv") == expected);
 }
 
 TEST(Resume, EndsWhenTheRunsFolderIsMovedAwayAndGoesOnWhenItIsBack) {

@@ -197,6 +197,9 @@ std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& 
     CommittedOutputOptions options = options_of(job);
     const std::uint64_t all = ChunkGrid(job.plan.items, job.plan.chunk_items).chunks();
     options.on_commit = [&board, all](std::uint64_t chunks) { board.set_committed({.chunks = chunks, .all = all}); };
+    options.on_wait = [path = escaped(job.job.output.path.native())](const std::string& what) {
+        say(fmt::format("sluice: {}: {}\n", path, what));
+    };
     return std::make_unique<CommittedOutput>(std::move(options));
 }
 

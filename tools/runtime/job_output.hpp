@@ -24,7 +24,8 @@ namespace sluice {
 /// Whether a complete output, of this job or another one, exists there. Throws Error as read_manifest.
 [[nodiscard]] bool is_published(const JobConfig::Output& output);
 
-/// Begins or continues the job's output, or finds it complete. Posts on `board`, which outlives the output, how much is
+/// Begins or continues the job's output, or finds it complete. Waits, and says so, until an attempt on another host has
+/// shown that it lives or counts as dead. Posts on `board`, which outlives the output, how much is
 /// committed, for messages of the node's ranks at their end. Throws Error as CommittedOutput.
 [[nodiscard]] std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& board);
 

@@ -74,6 +74,61 @@ TEST_F(AttemptFolderTest, SaysHowLongADeadOwnerCountsAsAlive) {
     }
 }
 
+/// An attempt of a process on another host.
+AttemptFolder attempt_elsewhere(const RunPaths& paths) {
+    Owner owner = this_process("4711", 0);
+    owner.host = "n07";
+    owner.boot = "another";
+    return AttemptFolder::acquire(paths, owner, seconds(0));
+}
+
+void set_heartbeat(const AttemptFolder& attempt, seconds ago) {
+    std::filesystem::last_write_time(heartbeat_file(attempt.folder()),
+                                     std::filesystem::file_time_type::clock::now() - ago);
+}
+
+constexpr seconds patience{100'000};
+
+TEST_F(AttemptFolderTest, WaitsUntilAKilledOwnerOnAnotherHostCountsAsDead) {
+    const AttemptFolder killed = attempt_elsewhere(paths_);
+    set_heartbeat(killed, seconds(1010));
+    std::vector<std::string> said;
+
+    const AttemptFolder next =
+        AttemptFolder::acquire(paths_, this_process("", 0), patience, [&](const std::string& what) {
+            said.push_back(what);
+            set_heartbeat(killed, patience);  // as if it had waited
+        });
+
+    EXPECT_EQ(next.number(), 2U);
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_THAT(said.front(), testing::MatchesRegex("is in use by job 4711 .process [0-9]+ on n07., seen alive 1[0-9]+ "
+                                                    "s ago; waiting up to 9[0-9]+ s, in case it was killed"));
+}
+
+TEST_F(AttemptFolderTest, WaitsForAnOwnerOnAnotherHostOnlyUntilItsNextHeartbeat) {
+    const AttemptFolder alive = attempt_elsewhere(paths_);
+    set_heartbeat(alive, seconds(1000));
+
+    try {
+        static_cast<void>(AttemptFolder::acquire(paths_, this_process("", 0), patience,
+                                                 [&](const std::string&) { set_heartbeat(alive, seconds(0)); }));
+        FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.text().id, "E-OUT-079");
+        EXPECT_THAT(error.text().hint, HasSubstr("wait for it: "));
+    }
+    EXPECT_THAT(attempts_of(paths_), ElementsAre(1));
+}
+
+TEST_F(AttemptFolderTest, WaitsForNobodyWhoseProcessIsSeenAlive) {
+    const AttemptFolder first = acquire();
+
+    EXPECT_THROW(static_cast<void>(AttemptFolder::acquire(paths_, this_process("", 0), seconds(60),
+                                                          [](const std::string& what) { ADD_FAILURE() << what; })),
+                 Error);
+}
+
 TEST_F(AttemptFolderTest, OfAKilledProcessIsFollowedAtOnce) {
     Child child([&] {
         static_cast<void>(acquire());
