@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/error.hpp"
+
 namespace sluice {
 namespace {
 
@@ -101,6 +103,7 @@ std::size_t choose_unaligned_tile(std::uint32_t rows, std::uint32_t columns, std
 }
 
 std::uint32_t gemm_group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters) {
+    expects(tile_rows > 0 && clusters > 0, "gemm: a product without tiles has no groups");
     const double height = tile.rows * tile.cluster_rows;
     const double width = tile.columns * tile.cluster_columns;
     const auto square = static_cast<std::uint32_t>(std::lround(std::sqrt(clusters * width / height)));

@@ -84,7 +84,7 @@ inline constexpr std::array<GemmTile, 2> unaligned_tiles{{
                                         std::uint32_t multiprocessors);
 
 /// The number of rows of clusters' tiles that form a group, when there are `tile_rows` such rows: what `clusters`
-/// clusters compute at a time is then about square, and groups are about equal.
+/// clusters compute at a time is then about square, and groups are about equal. At least one each.
 [[nodiscard]] std::uint32_t gemm_group_rows(const GemmTile& tile, std::uint32_t tile_rows, std::uint32_t clusters);
 
 }  // namespace sluice

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/error.hpp"
+
 namespace sluice {
 namespace {
 
@@ -125,6 +127,13 @@ TEST(GemmGroups, AreAboutSquareInGroupsAboutAlike) {
     EXPECT_EQ(gemm_group_rows({.rows = 128, .columns = 192, .cluster_rows = 2}, 63, 66), 7U);      // 1,792 by 1,810
     EXPECT_EQ(gemm_group_rows({.rows = 256, .columns = 192, .cluster_columns = 2}, 60, 66), 10U);  // 2,560 by 2,534
     EXPECT_EQ(gemm_group_rows({.rows = 256, .columns = 32}, 3, 1), 1U);
+}
+
+TEST(GemmGroups, AreOfAProductWithTiles) {
+    constexpr GemmTile square{.rows = 128, .columns = 128};
+
+    EXPECT_THROW(static_cast<void>(gemm_group_rows(square, 0, 100)), ContractViolation);
+    EXPECT_THROW(static_cast<void>(gemm_group_rows(square, 12, 0)), ContractViolation);
 }
 
 }  // namespace
