@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
+
+#include "core/sync/spin.hpp"
 
 namespace sluice {
 namespace {
@@ -56,6 +59,12 @@ TEST(SpscRing, KeepsTheOrderAroundItsEnd) {
     EXPECT_EQ(next_out, next_in);
 }
 
+/// For the other side: at first on its core, if it has one, and then asleep, which costs no time slice of others.
+void wait_a_little() {
+    static_cast<void>(spin_until([] { return false; }));
+    std::this_thread::sleep_for(std::chrono::microseconds(1));
+}
+
 TEST(SpscRing, HandsEveryValueOverOnceAndInOrderBetweenTwoThreads) {
     constexpr std::uint64_t values = 20'000;
     SpscRing<std::uint64_t> ring(8);
@@ -65,7 +74,7 @@ TEST(SpscRing, HandsEveryValueOverOnceAndInOrderBetweenTwoThreads) {
             if (ring.try_push(i)) {
                 ++i;
             } else {
-                std::this_thread::yield();
+                wait_a_little();
             }
         }
     });
@@ -75,7 +84,7 @@ TEST(SpscRing, HandsEveryValueOverOnceAndInOrderBetweenTwoThreads) {
         if (ring.try_pop(value)) {
             wrong += value != expected++ ? 1U : 0U;
         } else {
-            std::this_thread::yield();
+            wait_a_little();
         }
     }
     producer.join();
