@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <memory>
@@ -23,14 +24,29 @@ using test::ThreadRole;
 
 constexpr std::uint32_t chunk_items = 7;
 constexpr std::uint32_t chunks = 600;
-constexpr std::uint32_t first_audited = 100;
 constexpr std::uint32_t first_not_audited = 500;
+constexpr std::uint32_t devices = 2;
+constexpr std::uint32_t chunks_to_warm_up = 50;           // of each device
+constexpr std::uint32_t window = chunks_to_warm_up + 14;  // so far may one device get ahead of the other
+static_assert(first_not_audited + window < chunks, "no device is done before the audit is");
 
+std::atomic<std::uint32_t> warm_devices{0};
+
+/// On each device's compute stream. The devices wait for each other before the audit: however busy the machine is, none
+/// starts while it is on.
 void switch_audit(std::span<const std::byte> first_item) {
-    const std::uint32_t item = test::index_in(first_item);
-    if (item == first_audited * chunk_items) {
-        test::start_audit();
-    } else if (item == first_not_audited * chunk_items) {
+    thread_local std::uint32_t chunks_here = 0;
+    if (++chunks_here == chunks_to_warm_up) {
+        if (warm_devices.fetch_add(1) + 1 == devices) {
+            test::start_audit();
+            warm_devices.fetch_add(1);
+            warm_devices.notify_all();
+        }
+        for (std::uint32_t seen = warm_devices.load(); seen <= devices; seen = warm_devices.load()) {
+            warm_devices.wait(seen);
+        }
+    }
+    if (test::index_in(first_item) == first_not_audited * chunk_items) {
         test::stop_audit();
     }
 }
@@ -54,7 +70,8 @@ class SteadyState : public testing::TestWithParam<Distribution> {};
 TEST_P(SteadyState, NeitherAllocatesNorLocksOnDriverCommAndStreamThreads) {
     const FakeSource source(std::uint64_t{chunks} * chunk_items);
     MemoryWriter writer;
-    const LocalJob job{.devices = 2, .distribution = GetParam(), .driver = audited_drivers()};
+    const LocalJob job{.devices = devices, .window = window, .distribution = GetParam(), .driver = audited_drivers()};
+    warm_devices = 0;
 
     become(ThreadRole::comm);
     run_locally(job, source, writer);
@@ -63,6 +80,7 @@ TEST_P(SteadyState, NeitherAllocatesNorLocksOnDriverCommAndStreamThreads) {
     expect_idle(ThreadRole::driver, "drivers");
     expect_idle(ThreadRole::comm, "comm thread");
     expect_idle(ThreadRole::stream, "streams' workers");
+    EXPECT_GT(warm_devices, devices) << "the audit was switched on";
     EXPECT_EQ(writer.results.size(), std::size_t{chunks} * chunk_items);
 }
 
