@@ -1,8 +1,8 @@
 // The app of sluice_echo, which says of an item how long it is, and computes nothing. It obeys its items: one that
 // begins with "crash" crashes the process, one with "hang" never ends, one with "slow" takes a fifth of a second, one
-// with "held" says so in a file and waits for another one, one with "busy" does the same without sleeping, one with
-// "spin" computes for 5 ms, one with "fail" fails on its device, one with "unreadable" is never read to its end, and
-// one with "poison" crashes whoever reads it.
+// with "held" says so in a file of the folder echo.marks and waits for another one, one with "busy" does the same
+// without sleeping, one with "spin" computes for 5 ms, one with "fail" fails on its device, one with "unreadable" is
+// never read to its end, and one with "poison" crashes whoever reads it.
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,13 +10,14 @@
 #include <array>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "core/app.hpp"
 #include "core/device/host_stream.hpp"
-#include "core/error.hpp"
 #include "tools/cli/main.hpp"
 #ifdef SLUICE_ECHO_WITH_FAULTS
 #include "tests/support/fault_injection.hpp"
@@ -32,7 +33,7 @@ struct Item {
     Order order = Order::none;
     std::uint32_t length = 0;
     std::uint64_t hash = 0;
-    std::array<char, 128> folder{};  ///< Of the marks of "held FOLDER" and "busy FOLDER".
+    std::array<char, 128> ballast{};  ///< For a link or a disk to carry.
 };
 
 /// The columns label and, if wanted, score_0 to score_3.
@@ -50,6 +51,7 @@ std::uint32_t result_bytes(bool scores) {
 struct EchoOptions {
     bool scores = false;
     std::int32_t offset = 0;
+    std::filesystem::path marks{};  ///< Folder of the files about items that are held.
 };
 
 /// FNV-1a.
@@ -66,12 +68,11 @@ void doze(long nanoseconds) {
     ::nanosleep(&time, nullptr);
 }
 
-/// Until there is a file "released" in the folder, where a file with the process's number says that it waits.
-void wait_for_release(const Item& item) {
-    const std::string folder = std::string(item.folder.data()) + '/';
-    std::ofstream(folder + std::to_string(::getpid())).flush();
-    while (::access((folder + "released").c_str(), F_OK) != 0) {
-        if (item.order == Order::held) {
+/// Until there is a file "released" in the folder `marks`, where a file with the process's number says that it waits.
+void wait_for_release(Order order, const std::filesystem::path& marks) {
+    std::ofstream(marks / std::to_string(::getpid())).flush();
+    while (::access((marks / "released").c_str(), F_OK) != 0) {
+        if (order == Order::held) {
             doze(1'000'000);
         }
     }
@@ -94,8 +95,8 @@ void spin() {
     }
 }
 
-void obey(const Item& item) {
-    switch (item.order) {
+void obey(Order order, const std::filesystem::path& marks) {
+    switch (order) {
         case Order::none:
             break;
         case Order::crash:
@@ -113,7 +114,7 @@ void obey(const Item& item) {
             throw std::runtime_error("the device is sick");
         case Order::held:
         case Order::busy:
-            wait_for_release(item);
+            wait_for_release(order, marks);
             break;
     }
 }
@@ -141,12 +142,6 @@ public:
         for (std::size_t i = 1; i < orders.size(); ++i) {
             item.order = text.starts_with(orders[i]) ? static_cast<Order>(i) : item.order;
         }
-        if (item.order == Order::held || item.order == Order::busy) {
-            const std::string_view rest = text.substr(text.find(' ') + 1);
-            const std::string_view folder = rest.substr(0, rest.find(' '));
-            expects(folder.size() < item.folder.size(), "the folder's name fits into an item");
-            folder.copy(item.folder.data(), folder.size());
-        }
         std::memcpy(to.data(), &item, sizeof item);
     }
     [[nodiscard]] bool has_packed_form() const noexcept override { return true; }
@@ -164,18 +159,18 @@ private:
 
 class EchoModel final : public Model {
 public:
-    explicit EchoModel(const EchoOptions& options)
-        : shape_{sizeof(Item), result_bytes(options.scores)}, offset_(options.offset) {}
+    explicit EchoModel(EchoOptions options)
+        : shape_{sizeof(Item), result_bytes(options.scores)}, options_(std::move(options)) {}
     [[nodiscard]] IoShape shape() const noexcept override { return shape_; }
     void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override {
         for (std::size_t i = 0; i < items; ++i) {
             as_host(stream).run([from = in.data() + i * shape_.input_bytes, to = out.data() + i * shape_.output_bytes,
-                                 bytes = shape_.output_bytes, offset = offset_] {
+                                 bytes = shape_.output_bytes, &options = options_] {
                 Item item;
                 std::memcpy(&item, from, sizeof item);
-                obey(item);
+                obey(item.order, options.marks);
                 Result result = result_of(item);
-                result.label += offset;
+                result.label += options.offset;
                 std::memcpy(to, &result, bytes);
             });
         }
@@ -183,12 +178,12 @@ public:
 
 private:
     IoShape shape_;
-    std::int32_t offset_;
+    EchoOptions options_;
 };
 
 class LoadedEcho final : public LoadedApp {
 public:
-    explicit LoadedEcho(const EchoOptions& options) : options_(options) {}
+    explicit LoadedEcho(EchoOptions options) : options_(std::move(options)) {}
     [[nodiscard]] std::unique_ptr<Model> make_model(Device&, const ModelRoom&) const override {
         return std::make_unique<EchoModel>(options_);
     }
@@ -199,7 +194,7 @@ private:
 
 class OpenEcho final : public OpenApp {
 public:
-    explicit OpenEcho(const EchoOptions& options) : options_(options) {}
+    explicit OpenEcho(EchoOptions options) : options_(std::move(options)) {}
     [[nodiscard]] IoShape shape() const noexcept override { return EchoCodec(options_.scores).shape(); }
     [[nodiscard]] double flop_per_item(const WeightBlob&) const noexcept override { return 1; }
     [[nodiscard]] std::unique_ptr<ItemCodec> make_codec() const override {
@@ -220,6 +215,11 @@ constexpr std::array echo_keys{KeySpec{.section = "output",
                                        .type = KeyType::boolean,
                                        .fallback = "false",
                                        .help = "Write four numbers beside the label."},
+                               KeySpec{.section = "echo",
+                                       .name = "marks",
+                                       .type = KeyType::text,
+                                       .fallback = "\"\"",
+                                       .help = "Folder of the files about items that are held."},
                                KeySpec{.section = "label",
                                        .name = "offset",
                                        .type = KeyType::integer,
@@ -236,7 +236,8 @@ public:
     [[nodiscard]] std::span<const KeySpec> keys() const noexcept override { return echo_keys; }
     [[nodiscard]] std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
         const EchoOptions options{.scores = settings.get<bool>("output.scores"),
-                                  .offset = static_cast<std::int32_t>(settings.get<std::uint64_t>("label.offset"))};
+                                  .offset = static_cast<std::int32_t>(settings.get<std::uint64_t>("label.offset")),
+                                  .marks = settings.get<std::string>("echo.marks")};
         return std::make_unique<OpenEcho>(options);
     }
 };

@@ -33,7 +33,7 @@ EchoJob::EchoJob(const std::vector<std::string>& items) {
         lines += item + "\n";
     }
     write_file(path() / "items.txt", lines);
-    write_file(path() / "job.toml", std::string(echo_job));
+    write_file(path() / "job.toml", std::string(echo_job) + held_.job_lines());
 }
 
 std::unique_ptr<Process> EchoJob::start(int ranks, const std::vector<std::string>& settings) const {
@@ -55,6 +55,10 @@ ProcessResult EchoJob::run(int ranks, const std::vector<std::string>& settings) 
 
 std::filesystem::path EchoJob::attempt(int number) const {
     return path() / "labels.csv.sluice" / "attempts" / std::to_string(number);
+}
+
+bool EchoJob::has_written(int number) const {
+    return std::filesystem::exists(attempt(number) / "part-00000.bin");
 }
 
 nlohmann::json EchoJob::report() const {

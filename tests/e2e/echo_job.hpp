@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/held_items.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -25,10 +26,20 @@ public:
 
     [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
     [[nodiscard]] std::filesystem::path attempt(int number) const;
+
+    /// Items that are held: as JobFolder's.
+    [[nodiscard]] bool is_held(pid_t pid) const { return held_.is_held(pid); }
+    void release() const { held_.release(); }
+    void hold() const { held_.hold(); }
+
+    /// Attempt `number` has written at least one chunk.
+    [[nodiscard]] bool has_written(int number) const;
+
     [[nodiscard]] nlohmann::json report() const;
 
 private:
     TemporaryFolder folder_;
+    HeldItems held_;
 };
 
 }  // namespace sluice::test

@@ -66,14 +66,11 @@ std::vector<std::string> held_texts(std::size_t count, std::size_t first, const 
 
 JobFolder::JobFolder(std::size_t items) : JobFolder(make_texts(items)) {}
 
-JobFolder::JobFolder(std::vector<std::string> texts) {
-    for (std::string& text : texts) {
-        if (text.starts_with("held ") || text.starts_with("busy ")) {
-            text.insert(sizeof("held"), marks_.path().native() + " ");
-        }
-    }
+JobFolder::JobFolder(const std::vector<std::string>& texts) {
+    constexpr std::string_view app = SLUICE_TEST_APP;
     write_file(path() / "articles.txt", joined(texts));
-    write_file(path() / "job.toml", "app = \"" SLUICE_TEST_APP "\"\n" + std::string(job));
+    write_file(path() / "job.toml", "app = \"" + std::string(app) + "\"\n" + std::string(job) +
+                                        (app == "echo" ? held_.job_lines() : std::string()));
 }
 
 std::vector<std::string> launch_words(int ranks, const std::vector<std::string>& arguments,
@@ -120,18 +117,6 @@ bool JobFolder::has_begun() const {
 
 bool JobFolder::has_written() const {
     return std::filesystem::exists(path() / "labels.csv.sluice/attempts/1/part-00000.bin");
-}
-
-bool JobFolder::is_held(pid_t pid) const {
-    return std::filesystem::exists(marks_.path() / std::to_string(pid));
-}
-
-void JobFolder::release() const {
-    write_file(marks_.path() / "released", "");
-}
-
-void JobFolder::hold() const {
-    std::filesystem::remove(marks_.path() / "released");
 }
 
 void JobFolder::remove_output() const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/held_items.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -16,8 +17,7 @@ namespace sluice::test {
 /// Lines of English words, all different, of 1 to 1200 characters; the same for the same count.
 [[nodiscard]] std::vector<std::string> make_texts(std::size_t count);
 
-/// The same, but those from `first` on are held: where the app is "echo", the process that computes one waits until the
-/// test releases it. `order` "busy": without sleeping.
+/// The same, but those from `first` on are held (HeldItems). `order` "busy": without sleeping.
 [[nodiscard]] std::vector<std::string> held_texts(std::size_t count, std::size_t first,
                                                   const std::string& order = "held");
 
@@ -27,7 +27,7 @@ namespace sluice::test {
 class JobFolder {
 public:
     explicit JobFolder(std::size_t items);
-    explicit JobFolder(std::vector<std::string> texts);
+    explicit JobFolder(const std::vector<std::string>& texts);
 
     [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
 
@@ -47,11 +47,11 @@ public:
     [[nodiscard]] bool has_written() const;
 
     /// The process `pid` has met an item that is held, and waits for release().
-    [[nodiscard]] bool is_held(pid_t pid) const;
+    [[nodiscard]] bool is_held(pid_t pid) const { return held_.is_held(pid); }
 
     /// From now on no item is held, or all are again.
-    void release() const;
-    void hold() const;
+    void release() const { held_.release(); }
+    void hold() const { held_.hold(); }
 
     /// So that the job begins anew.
     void remove_output() const;
@@ -64,7 +64,7 @@ public:
 
 private:
     TemporaryFolder folder_;
-    TemporaryFolder marks_;  ///< Of items that are held.
+    HeldItems held_;
 };
 
 /// "--set", "KEY=VALUE", …
