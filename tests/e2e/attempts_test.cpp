@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -17,21 +18,34 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::vector<std::string> slow_items(8, "slow");
+/// Chunks of one item each: the first is computed, the others are held.
+const std::vector<std::string> seven_held_of_eight{"item", "held", "held", "held", "held", "held", "held", "held"};
 const std::vector<std::string> chunks_of_one{"pipeline.chunk_items=1"};
 
-/// Ends it by `signal` when attempt `attempt` has written its first chunk.
-ProcessResult end_early(const EchoJob& job, int attempt, int signal) {
-    const auto process = job.start(0, chunks_of_one);
-    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(attempt) / "part-00000.bin"); }));
-    process->send(signal);
-    return process->wait();
+/// Returns when attempt `attempt` has written its first chunk and waits.
+std::unique_ptr<Process> computing(const EchoJob& job, int attempt = 1) {
+    auto process = job.start(0, chunks_of_one);
+    EXPECT_TRUE(eventually([&] { return job.has_written(attempt) && job.is_held(process->pid()); }));
+    return process;
+}
+
+/// Stops it and lets it finish what is in flight.
+ProcessResult stop(const EchoJob& job, Process& process) {
+    process.send(SIGTERM);
+    EXPECT_TRUE(eventually([&] { return process.err().find("finishing the chunks in flight") != std::string::npos; }));
+    job.release();
+    return process.wait();
+}
+
+ProcessResult kill(Process& process) {
+    process.send(SIGKILL);
+    return process.wait();
 }
 
 TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
-    const EchoJob job(slow_items);
-    ASSERT_EQ(end_early(job, 1, SIGKILL).exit_code, 128 + SIGKILL);
-    ASSERT_EQ(end_early(job, 2, SIGTERM).exit_code, 75);
+    const EchoJob job(seven_held_of_eight);
+    ASSERT_EQ(kill(*computing(job, 1)).exit_code, 128 + SIGKILL);
+    ASSERT_EQ(stop(job, *computing(job, 2)).exit_code, 75);
     const nlohmann::json second = job.report();
 
     const ProcessResult result = job.run(0, {"pipeline.chunk_items=1", "run.devices=2"});
@@ -51,7 +65,7 @@ TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
     EXPECT_EQ(attempts.at(2).at("exit_code"), 0);
     EXPECT_EQ(attempts.at(2).at("devices"), 2);
     EXPECT_EQ(report.at("job").at("attempts"), 3);
-    EXPECT_EQ(report.at("job").at("items_done"), slow_items.size());
+    EXPECT_EQ(report.at("job").at("items_done"), seven_held_of_eight.size());
     const auto seconds = [&](std::size_t at) { return attempts.at(at).at("seconds").get<double>(); };
     EXPECT_DOUBLE_EQ(report.at("job").at("seconds"), seconds(0) + seconds(1) + seconds(2));
     EXPECT_DOUBLE_EQ(report.at("job").at("device_seconds"), seconds(0) + seconds(1) + 2 * seconds(2));
@@ -64,11 +78,11 @@ TEST(ReportOfAJob, ListsAllItsAttemptsAndWhatTheyCost) {
 }
 
 TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
-    const EchoJob job(slow_items);
-    const auto process = job.start(0, chunks_of_one);
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
+    const EchoJob job(seven_held_of_eight);
+    const auto process = computing(job);
 
     write_file(job.path() / "labels.csv.report.json", "precious");
+    job.release();
     const ProcessResult result = process->wait();
 
     EXPECT_EQ(result.exit_code, 0) << "the output is complete" << result.err;
@@ -80,13 +94,11 @@ TEST(ReportOfAJob, ReplacesNoOtherFileThatHasComeMeanwhile) {
 }
 
 TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
-    const EchoJob job(slow_items);
-    const auto process = job.start(0, chunks_of_one);
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
+    const EchoJob job(seven_held_of_eight);
+    const auto process = computing(job);
 
     std::filesystem::create_directory(job.path() / "labels.csv.report.json");
-    process->send(SIGTERM);
-    const ProcessResult result = process->wait();
+    const ProcessResult result = stop(job, *process);
 
     EXPECT_EQ(result.exit_code, 75) << result.err;
     EXPECT_THAT(result.err, HasSubstr("notice[E-RUN-075]"));
@@ -94,12 +106,12 @@ TEST(ReportOfAJob, ThatCannotBePlacedLeavesAStopAStop) {
 }
 
 TEST(ReportOfAJob, ThatCanBeNeitherPlacedNorKeptIsSaidToBeLost) {
-    const EchoJob job(slow_items);
-    const auto process = job.start(0, chunks_of_one);
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
+    const EchoJob job(seven_held_of_eight);
+    const auto process = computing(job);
 
     std::filesystem::create_directories(job.path() / "labels.csv.sluice/reports/0001.json");
     std::filesystem::create_directory(job.path() / "labels.csv.report.json");
+    job.release();
     const ProcessResult result = process->wait();
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -109,11 +121,11 @@ TEST(ReportOfAJob, ThatCanBeNeitherPlacedNorKeptIsSaidToBeLost) {
 }
 
 TEST(ReportOfAJob, ThatCannotBeKeptLeavesTheOutputComplete) {
-    const EchoJob job(slow_items);
-    const auto process = job.start(0, chunks_of_one);
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
+    const EchoJob job(seven_held_of_eight);
+    const auto process = computing(job);
 
     std::filesystem::create_directories(job.path() / "labels.csv.sluice/reports/0001.json");
+    job.release();
     const ProcessResult result = process->wait();
 
     EXPECT_EQ(result.exit_code, 0) << result.err;

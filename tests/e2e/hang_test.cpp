@@ -164,9 +164,9 @@ TEST(Hang, OfAReaderEndsTheRun) {
 }
 
 TEST(Hang, IsNotWhatASlowDeviceDoes) {
-    const EchoJob job(items(9, "slow"));  // in one chunk, which takes longer than hang_timeout
+    const EchoJob job(items(15, "slow"));  // in one chunk, which takes longer than hang_timeout
 
-    const ProcessResult result = job.run(0, {"pipeline.chunk_items=9", "fault.hang_timeout=1s"});
+    const ProcessResult result = job.run(0, {"pipeline.chunk_items=15", "fault.hang_timeout=2s"});
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.out, Not(HasSubstr("PARTIAL")));
@@ -180,30 +180,49 @@ TEST(MpiHang, IsNotWhatASlowRankDoes) {
     const EchoJob job(texts);
 
     const ProcessResult result =
-        job.run(2, {"pipeline.chunk_items=15", "pipeline.distribution=static", "fault.hang_timeout=1s"});
+        job.run(2, {"pipeline.chunk_items=15", "pipeline.distribution=static", "fault.hang_timeout=2s"});
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
+/// How often the thread called `name` has slept.
+std::uint64_t sleeps_of_thread(pid_t pid, const std::string& name) {
+    const std::string key = "\nvoluntary_ctxt_switches:\t";
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+        const std::string status = contents(task.path() / "status");
+        const std::size_t at = status.find(key);
+        if (contents(task.path() / "comm") == name + "\n" && at != std::string::npos) {
+            return std::stoull(status.substr(at + key.size()));
+        }
+    }
+    return 0;
+}
+
 TEST(Suspension, IsNeitherAHangNorAStagesWork) {
-    const EchoJob job(items(6, "slow"));
-    const auto process = job.start(0, {"fault.hang_timeout=1s"});
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.attempt(1) / "part-00000.bin"); }));
+    constexpr std::chrono::seconds longer_than_allowed{3};
+    const EchoJob job({"item", "item", "item", "item", "held", "item"});
+    const auto process = job.start(0, {"fault.hang_timeout=2s"});
+    ASSERT_TRUE(eventually([&] {  // the watcher sleeps between two looks
+        return job.has_written(1) && job.is_held(process->pid()) && sleeps_of_thread(process->pid(), "watcher") >= 3;
+    }));
 
     process->send(SIGSTOP);
     const auto stopped = std::chrono::steady_clock::now();
-    ASSERT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - stopped > std::chrono::seconds(2); }));
+    ASSERT_TRUE(eventually([&] { return std::chrono::steady_clock::now() - stopped > longer_than_allowed; }));
+    job.release();
     process->send(SIGCONT);
 
     const ProcessResult result = process->wait();
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("NOTE: rank 0 was suspended for "));
     const nlohmann::json report = job.report();
-    EXPECT_GE(report.at("ranks").at(0).at("wall").at("suspended"), 1.5);
+    const double suspended = report.at("ranks").at(0).at("wall").at("suspended").get<double>();
+    EXPECT_GE(suspended, 2.5);
     EXPECT_LE(report.at("verdict").at("share"), 1);
     const auto status = nlohmann::json::parse(contents(job.path() / "labels.csv.sluice/status.json"));
-    EXPECT_LE(6 / status.at("mean_items_per_second").get<double>(), report.at("run").at("wall").get<double>() - 0.9)
-        << "of two seconds one may count";
+    EXPECT_LE(6 / status.at("mean_items_per_second").get<double>(),
+              report.at("run").at("wall").get<double>() - suspended + 1)
+        << "of the suspension one second may count";
 }
 
 TEST(MpiDeath, OfAnotherRankLeavesAPartialReport) {

@@ -4,6 +4,7 @@
 
 #include "tests/e2e/echo_job.hpp"
 #include "tests/e2e/job_folder.hpp"
+#include "tests/support/proc.hpp"
 #include "tests/support/terminal.hpp"
 
 namespace sluice::test {
@@ -14,20 +15,20 @@ using testing::Not;
 
 const std::string clear_line = "\r\x1b[K";
 
-/// Eight items of a fifth of a second each.
-const std::vector<std::string> eight_slow_items(8, "slow");
-
 std::vector<std::string> words_of_run(const char* option) {
     return launch_words(0, {"run", "job.toml", option, "--set", "pipeline.chunk_items=1"}, SLUICE_ECHO_PROGRAM);
 }
 
 TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
-    const EchoJob job(eight_slow_items);
+    const EchoJob job({"item", "held", "held", "held", "held", "held", "held", "held"});
     Terminal terminal;
     Process run(words_of_run("--quiet"), {.folder = job.path(), .err = terminal.file()});
 
     static_cast<void>(terminal.read_until(" of 8 items ("));
+    ASSERT_TRUE(eventually([&] { return job.is_held(run.pid()); }));
     run.send(SIGINT);
+    static_cast<void>(terminal.read_until("a second signal stops at once\r\n" + clear_line + "["));  // shown again
+    job.release();
     const std::string shown = terminal.read_to_end();
 
     EXPECT_EQ(run.wait().exit_code, 75);
