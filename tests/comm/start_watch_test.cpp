@@ -9,6 +9,7 @@
 #include <array>
 
 #include "comm/watcher.hpp"
+#include "tests/support/proc.hpp"
 
 namespace sluice {
 namespace {
@@ -29,9 +30,21 @@ namespace {
     if (::fork() == 0) {
         be_watching(pipe);
     }
+    ::close(pipe);
     while (true) {
         ::pause();
     }
+}
+
+/// The status with which the child ends, by itself or by the test, which then fails.
+int status_of_end(pid_t child) {
+    if (!test::EndWatch({child}).wait(test::longest_run)) {
+        ADD_FAILURE() << "process " << child << " has not ended";
+        ::kill(child, SIGKILL);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    return status;
 }
 
 TEST(StartWatch, EndsAProcessWhoseParentWasKilled) {
@@ -49,9 +62,8 @@ TEST(StartWatch, EndsAProcessWhoseParentWasKilled) {
 
     ASSERT_EQ(::kill(parent, SIGKILL), 0);
 
-    int status = 0;
-    EXPECT_EQ(::waitpid(parent, &status, 0), parent);
-    EXPECT_EQ(::waitpid(orphan, &status, 0), orphan);
+    EXPECT_EQ(::waitpid(parent, nullptr, 0), parent);
+    const int status = status_of_end(orphan);
     EXPECT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 76);
 }
@@ -73,8 +85,7 @@ TEST(StartWatch, LetsAProcessDieOfASignalThatItBlocks) {
         ASSERT_EQ(::kill(child, SIGUSR1), 0);
         ASSERT_EQ(::kill(child, signal), 0);
 
-        int status = 0;
-        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        const int status = status_of_end(child);
         ASSERT_TRUE(WIFSIGNALED(status));
         EXPECT_EQ(WTERMSIG(status), signal);
     }
@@ -86,9 +97,8 @@ TEST(StartWatch, LeavesAProcessAloneOnceItIsGone) {
         { const std::jthread watch = watch_start(); }
         ::_exit(0);
     }
-    int status = 0;
 
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    const int status = status_of_end(child);
 
     EXPECT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 0);

@@ -21,7 +21,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr int world_size = 4;
-constexpr std::chrono::seconds promised_end{10};  // after a rank's death, for all others
 
 /// Two chunks of 8 are computed, the rest is held.
 std::vector<std::string> texts() {
@@ -72,7 +71,7 @@ TEST_P(RankDeath, EndsTheJobWithOneMessageAndPublishesNothing) {
 
     const auto killed = std::chrono::steady_clock::now();
     ASSERT_EQ(::kill(pids[victim], signal), 0);
-    const bool gone = all.wait(promised_end);
+    const bool gone = all.wait(patience());
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - killed;
 
     EXPECT_TRUE(gone);
@@ -124,7 +123,7 @@ TEST_P(MpiStop, OfTheLauncherFinishesWhatIsInFlight) {
     launcher->send(GetParam().signal);
     release_in_drain(job, *launcher);
 
-    EXPECT_TRUE(all.wait(promised_end));
+    EXPECT_TRUE(all.wait(patience()));
     const ProcessResult result = launcher->wait();
     EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.err;
     EXPECT_THAT(result.err, HasSubstr(": finishing the chunks in flight"));

@@ -14,7 +14,6 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::chrono::seconds patience{60};
 constexpr std::array<std::string_view, 7> ends{"COMPLETED", "FAILED",    "TIMEOUT",      "NODE_FAIL",
                                                "CANCELLED", "BOOT_FAIL", "OUT_OF_MEMORY"};
 
@@ -26,7 +25,7 @@ std::filesystem::path slurm_conf() {
 }
 
 std::string slurm(const std::vector<std::string>& words) {
-    const auto result = run_child(words, patience);
+    const auto result = run_child(words, patience());
     EXPECT_TRUE(result) << words[0] << " did not answer";
     EXPECT_EQ(result.value_or(ChildResult{}).exit_code, 0) << words[0] << ": " << result.value_or(ChildResult{}).err;
     return result.value_or(ChildResult{}).out;
@@ -52,7 +51,7 @@ BoxJob::BoxJob(const std::vector<std::string>& texts, const std::vector<std::str
 
 BoxJob::~BoxJob() {
     if (!id_.empty()) {
-        static_cast<void>(run_child({"scancel", "--quiet", id_}, patience));
+        static_cast<void>(run_child({"scancel", "--quiet", id_}, longest_run));
     }
 }
 

@@ -1,5 +1,6 @@
 #include "tests/support/proc.hpp"
 
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,6 +47,11 @@ std::optional<int> rank_of(pid_t pid) {
 }
 
 }  // namespace
+
+std::chrono::seconds patience() {
+    constexpr std::chrono::seconds once_failed{10};
+    return testing::Test::HasFailure() ? once_failed : longest_run;
+}
 
 EndWatch::EndWatch(const std::vector<pid_t>& pids) {
     for (const pid_t pid : pids) {

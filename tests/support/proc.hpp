@@ -11,6 +11,9 @@ namespace sluice::test {
 /// Longest time that a test waits for a process or an effect of it.
 inline constexpr std::chrono::seconds longest_run{60};
 
+/// The same at this point of the test: much less once it has failed, so that it says so before ctest ends it.
+[[nodiscard]] std::chrono::seconds patience();
+
 /// Waits for the ends of processes, children or not, even if their numbers are reused.
 class EndWatch {
 public:
@@ -38,10 +41,10 @@ private:
 /// Pause between two polls of a condition.
 void pause_between_looks();
 
-/// Polls until `condition` holds; returns false if it does not within longest_run.
+/// Polls until `condition` holds; returns false if it does not within the test's patience.
 template <class Condition>
 [[nodiscard]] bool eventually(const Condition& condition) {
-    const auto end = std::chrono::steady_clock::now() + longest_run;
+    const auto end = std::chrono::steady_clock::now() + patience();
     while (!condition()) {
         if (std::chrono::steady_clock::now() > end) {
             return false;

@@ -144,9 +144,22 @@ Process::Process(const std::vector<std::string>& words, const ProcessOptions& op
 
 Process::~Process() {
     if (pid_ != 0) {
-        ::kill(pid_, SIGKILL);
+        kill();
         ::waitpid(pid_, nullptr, 0);
     }
+}
+
+/// A launcher of which only the ranks are killed removes its own files first.
+void Process::kill() const {
+    constexpr std::chrono::seconds to_clean_up{5};
+    const std::vector<pid_t> ranks = ranks_of(pid_);
+    for (const pid_t rank : ranks) {
+        ::kill(rank, SIGKILL);
+    }
+    if (!ranks.empty()) {
+        static_cast<void>(EndWatch({pid_}).wait(to_clean_up));
+    }
+    ::kill(pid_, SIGKILL);
 }
 
 void Process::send(int signal) const {
@@ -158,10 +171,10 @@ std::string Process::err() const {
 }
 
 ProcessResult Process::wait() {
-    const bool ended = EndWatch({pid_}).wait(longest_run);
-    EXPECT_TRUE(ended) << "process " << pid_ << " still runs after " << longest_run.count() << " s";
-    if (!ended) {
-        ::kill(pid_, SIGKILL);
+    const std::chrono::seconds at_most = patience();
+    if (!EndWatch({pid_}).wait(at_most)) {
+        ADD_FAILURE() << "process " << pid_ << " still runs after " << at_most.count() << " s; it has said:\n" << err();
+        kill();
     }
     int status = 0;
     check(::waitpid(pid_, &status, 0) == pid_ ? 0 : errno, "waitpid");

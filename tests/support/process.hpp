@@ -38,7 +38,7 @@ struct ProcessResult {
     [[nodiscard]] std::string besides_warnings() const;
 };
 
-/// A program started without a shell, with empty stdin. The destructor kills it if it still runs.
+/// A program started without a shell, with empty stdin. The destructor kills it if it still runs, and its ranks.
 class Process {
 public:
     Process(const std::vector<std::string>& words, const ProcessOptions& options);
@@ -52,10 +52,12 @@ public:
     /// Its captured stderr so far.
     [[nodiscard]] std::string err() const;
 
-    /// Waits for its end; fails the test after longest_run.
+    /// Waits for its end; once the test's patience is over, fails it and kills the program.
     [[nodiscard]] ProcessResult wait();
 
 private:
+    void kill() const;
+
     TemporaryFolder caught_;  // files, so that no pipe can fill up
     pid_t pid_ = 0;
 };

@@ -28,7 +28,7 @@ Terminal::~Terminal() {
 }
 
 const std::string& Terminal::read_until(const std::string& text) {
-    const auto end = std::chrono::steady_clock::now() + longest_run;
+    const auto end = std::chrono::steady_clock::now() + patience();
     while (text.empty() || text_.find(text) == std::string::npos) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
         pollfd readable{.fd = master_, .events = POLLIN, .revents = 0};

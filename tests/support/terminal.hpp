@@ -15,7 +15,7 @@ public:
 
     [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
 
-    /// Everything written so far, once it contains `text` or all writers have ended. Fails the test after longest_run.
+    /// Everything written so far, once it contains `text` or all writers have ended. Fails the test after its patience.
     [[nodiscard]] const std::string& read_until(const std::string& text);
     [[nodiscard]] const std::string& read_to_end() { return read_until({}); }
 
