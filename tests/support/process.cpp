@@ -8,8 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "tests/support/files.hpp"
@@ -80,12 +84,34 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
-/// Open MPI refuses to start as root, as test machines do, without these two.
+const char* const users_cache = std::getenv("XDG_CACHE_HOME");
+
+/// The measured costs of programs whose test has named no folder for them: they neither find the user's nor leave any.
+const std::filesystem::path& cache_folder() {
+    static const TemporaryFolder folder;
+    return folder.path();
+}
+
+/// Says something about this process that is not true of a program that it starts.
+bool is_launchers(std::string_view variable) {
+    constexpr std::array<std::string_view, 4> prefixes{"OMPI_COMM_WORLD_", "PMIX_", "PMI_", "SLURM_"};
+    return !variable.starts_with("SLURM_CONF=") &&
+           std::ranges::any_of(prefixes, [&](std::string_view prefix) { return variable.starts_with(prefix); });
+}
+
+/// This process's, without what its surroundings have put there. Open MPI refuses to start as root, as test machines
+/// do, without the first two.
 std::vector<std::string> environment() {
     std::vector<std::string> all{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
+    const bool has_own_cache = std::getenv("XDG_CACHE_HOME") != users_cache;
+    if (!has_own_cache) {
+        all.push_back("XDG_CACHE_HOME=" + cache_folder().native());
+    }
     for (char** variable = environ; *variable != nullptr; ++variable) {
-        if (!std::string_view(*variable).starts_with("OMPI_ALLOW_RUN_AS_ROOT")) {
-            all.emplace_back(*variable);
+        const std::string_view text = *variable;
+        if (!text.starts_with("OMPI_ALLOW_RUN_AS_ROOT") && !is_launchers(text) &&
+            (has_own_cache || !text.starts_with("XDG_CACHE_HOME="))) {
+            all.emplace_back(text);
         }
     }
     return all;

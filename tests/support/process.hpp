@@ -38,7 +38,8 @@ struct ProcessResult {
     [[nodiscard]] std::string besides_warnings() const;
 };
 
-/// A program started without a shell, with empty stdin. The destructor kills it if it still runs, and its ranks.
+/// A program started without a shell, with empty stdin and this process's environment, but without its launcher's
+/// variables and the user's cache. The destructor kills it if it still runs, and its ranks.
 class Process {
 public:
     Process(const std::vector<std::string>& words, const ProcessOptions& options);
