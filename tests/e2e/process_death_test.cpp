@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/e2e/job_folder.hpp"
+#include "tests/slurm/time_left_in_slurm.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/proc.hpp"
 
@@ -175,10 +176,14 @@ TEST(CrashInTheFirstChunk, SaysThatNothingIsCommittedYet) {
 
 TEST(SlowDrain, EndsInTimeForTheJobsLimit) {
     const JobFolder job(held_items());
-    std::vector<std::string> words = set({"pipeline.chunk_items=16", "fault.drain_timeout=86400s"});
-    words.insert(words.end(), {"--time-left", "14s"});
-    const auto process = job.start_alone(words);
+    const TimeLeftInSlurm slurm;
+    const auto process = slurm.start(job, set({"pipeline.chunk_items=16", "fault.drain_timeout=86400s"}));
     EXPECT_TRUE(eventually([&] { return job.has_written() && job.is_held(process->pid()); }));
+    slurm.say("0:12");  // soon the run stops for that itself, if it gets no signal
+    EXPECT_TRUE(eventually([&] {
+        const auto status = nlohmann::json::parse(contents(job.path() / "labels.csv.sluice/status.json"));
+        return status.contains("limit") && status.at("limit").is_number();
+    }));
 
     process->send(SIGTERM);
 

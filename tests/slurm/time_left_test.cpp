@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/e2e/job_folder.hpp"
+#include "tests/slurm/time_left_in_slurm.hpp"
+#include "tests/support/proc.hpp"
 
 namespace sluice::test {
 namespace {
@@ -22,12 +24,15 @@ TEST(TimeLeft, StopsRanksOfMpirunInTimeAndInGoodOrder) {
 
 TEST(TimeLeft, IsNotExceededByChunksInFlight) {
     const JobFolder job(held_texts(40, 0));
-    std::vector<std::string> words = set({"fault.drain_timeout=86400s"});
-    words.insert(words.end(), {"--time-left", "6s"});
+    const TimeLeftInSlurm slurm;
+    const auto process = slurm.start(job, set({"fault.drain_timeout=86400s"}));
+    ASSERT_TRUE(eventually([&] { return job.is_held(process->pid()); }));
 
-    const ProcessResult result = job.run_alone(words);
+    slurm.say("0:06");
 
+    const ProcessResult result = process->wait();
     EXPECT_EQ(result.exit_code, 75) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("notice[E-RUN-075]: stopped near its job's time limit after"));
     EXPECT_THAT(result.err, HasSubstr("chunks in flight took longer than the time left\n"));
 }
 
