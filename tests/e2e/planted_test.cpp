@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/e2e/job_folder.hpp"
+#include "tests/e2e/planted_pause.hpp"
 #include "tests/support/files.hpp"
 
 namespace sluice::test {
@@ -86,7 +87,9 @@ TEST_P(PlantedStage, IsNamed) {
     const json& verdict = report.at("verdict");
     EXPECT_EQ(verdict.at("least"), stage) << verdict.dump(2);
     if (GetParam().ranks == 0) {  // ranks that share a busy machine's cores wait for them, too, and get unequal shares
-        EXPECT_NE(verdict.at("bound"), "nothing") << verdict.dump(2);
+        if (ran_at_once(GetParam().microseconds * 1e-6, 2, verdict.at("capacity").at(stage).get<double>())) {
+            EXPECT_NE(verdict.at("bound"), "nothing") << verdict.dump(2);
+        }
         EXPECT_TRUE(verdict.at("stragglers").empty()) << verdict.dump(2);
     }
     if (stage == "scatter" || stage == "gather") {
@@ -110,9 +113,13 @@ TEST(PlantedCopies, OfOneProcessAreOneThreadsWork) {
 
     const json report = report_of(0, {"run.devices=2"});
 
-    EXPECT_EQ(report.at("verdict").at("least"), "gather");
-    EXPECT_LE(report.at("verdict").at("achievable").get<double>(), 2 / 10e-3);
-    EXPECT_EQ(report.at("verdict").at("bound"), "stage") << report.at("verdict").dump(2);
+    const json& verdict = report.at("verdict");
+    const auto achievable = verdict.at("achievable").get<double>();
+    EXPECT_EQ(verdict.at("least"), "gather");
+    EXPECT_LE(achievable, 2 / 10e-3);
+    if (ran_at_once(10e-3, 2, achievable)) {
+        EXPECT_EQ(verdict.at("bound"), "stage") << verdict.dump(2);
+    }
 }
 
 TEST(PlantedStartUp, IsWhatBinds) {
@@ -121,7 +128,7 @@ TEST(PlantedStartUp, IsWhatBinds) {
     const json report = report_of(0);
 
     EXPECT_EQ(report.at("verdict").at("bound"), "startup");
-    EXPECT_THAT(report.at("verdict").at("text").get<std::string>(), HasSubstr("its longest part is index, 1.5"));
+    EXPECT_THAT(report.at("verdict").at("text").get<std::string>(), HasSubstr("its longest part is index, "));
     EXPECT_GE(report.at("ranks").at(0).at("wall").at("index").get<double>(), 1.5);
     expect_no_unexplained_time(report);
 }
