@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,7 +10,6 @@
 #include "kernels/host_instructions.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/support/files.hpp"
-#include "tests/support/proc.hpp"
 
 namespace sluice::test {
 namespace {
@@ -54,22 +54,21 @@ protected:
         return bytes;
     }
 
-    /// An attempt that is stopped when it has written something.
-    void stop_early(const std::vector<std::string>& words) const {
-        Process process(words, {.folder = job_.path()});
-        EXPECT_TRUE(eventually([&] { return job_.has_written(); }));
-        process.send(SIGTERM);
-        EXPECT_EQ(process.wait().exit_code, 75);
+    /// An attempt that is killed as soon as it has committed something.
+    void begin(std::vector<std::string> words) const {
+        std::ranges::replace(words, std::string(SLUICE_PROGRAM), std::string(SLUICE_FAULTS_PROGRAM));
+        words.insert(words.begin(), {"/usr/bin/env", "SLUICE_FAULT=due:0:*=salt:1,jrn.synced:0:1=kill"});
+        EXPECT_EQ(run(words).exit_code, 128 + SIGKILL);
     }
 
-    JobFolder job_{256};  // enough to be at work when a signal is seen
+    JobFolder job_{40};
     std::vector<std::string> small_chunks_ = set({"pipeline.chunk_items=4"});
 };
 
 TEST_F(Instructions, StayThoseWithWhichARunHasBegun) {
     const std::string expected = output_with_lower();
     EXPECT_NE(job_.output_of(0, small_chunks_), expected);  // else this says nothing
-    stop_early(lowered());
+    begin(lowered());
 
     const ProcessResult result = job_.run_alone({});
 
@@ -88,7 +87,7 @@ TEST_F(Instructions, GiveTheSameBytesInChunksOfAnySize) {
 }
 
 TEST_F(Instructions, ThatAreMissingEndARunThatHasBegunWithThem) {
-    stop_early({SLUICE_PROGRAM, "run", "job.toml", "--set", "pipeline.chunk_items=4"});
+    begin({SLUICE_PROGRAM, "run", "job.toml", "--set", "pipeline.chunk_items=4"});
 
     const ProcessResult refused = run(lowered());
 
