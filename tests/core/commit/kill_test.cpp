@@ -51,11 +51,12 @@ TEST_P(Kill, AgainAndAgainLosesNothingAndDoublesNothing) {
 }
 
 TEST_P(Kill, AtRandomMomentsLosesNothingAndDoublesNothing) {
-    constexpr int most_kills = 30;
+    constexpr int rounds = 10;
     constexpr std::uint64_t longest = 4'000'000;  // nanoseconds: about what a run takes; a kill may come too late
     const std::uint64_t seed = fresh_seed();
     std::mt19937_64 random(seed);
-    for (int kills = 0; kills < most_kills;) {
+    int kills = 0;
+    for (int round = 0; round < rounds; ++round) {
         const RunFolder folder(small_job(GetParam()));
         for (int left = 4; left > 0; --left) {
             Child child([&] { attempt(folder); });
@@ -69,6 +70,7 @@ TEST_P(Kill, AtRandomMomentsLosesNothingAndDoublesNothing) {
         }
         finish(folder, fmt::format("seed {}", seed));
     }
+    RecordProperty("kills", kills);
 }
 
 TEST_P(Kill, MeetsEveryFaultPoint) {
