@@ -25,7 +25,7 @@ public:
     StoppedAttempt() : slurm_(FakePrograms::Others::seen) {
         slurm_.add("srun", "exit 75");
         for (const char* program : {"scontrol", "sbatch"}) {
-            slurm_.add(program, std::string("echo ") + program + " \"$@\" >>" + calls().native() + "; exit 1");
+            slurm_.add(program, std::string("echo ") + program + " \"$@\" >>'" + calls().native() + "'; exit 1");
         }
         slurm_.add("squeue", "echo COMPLETING");
         slurm_.add("sinfo", "echo 1");

@@ -100,7 +100,8 @@ TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
     const auto first = start();
     ASSERT_TRUE(eventually([&] { return std::filesystem::exists(job.path() / "labels.csv.sluice/script.sh"); }));
     const ProcessResult meanwhile = start()->wait();
-    std::ofstream(job.path() / "fifo") << "go on\n";
+    std::fstream fifo(job.path() / "fifo");  // both ways: waits for nobody, and keeps what is written until it is read
+    fifo << "go on\n" << std::flush;
     const ProcessResult submitted = first->wait();
     const ProcessResult later = start()->wait();
 

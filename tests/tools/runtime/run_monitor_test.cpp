@@ -17,9 +17,9 @@ public:
     JobInSlurm(const std::string& at_first, const std::string& later) : slurm_(FakePrograms::Others::seen) {
         ::setenv("SLURM_JOB_ID", "7", 1);
         ::unsetenv("SLURM_JOB_END_TIME");
-        const std::string asked = (folder_.path() / "asked").native();
-        slurm_.add("squeue", "echo >>" + asked + "\nif [ $(wc -l <" + asked + ") = 1 ]; then echo " + at_first +
-                                 "; else cd " + folder_.path().native() + "; " + later + "; fi");
+        slurm_.add("squeue", "cd '" + folder_.path().native() +
+                                 "'\necho >>asked\nif [ $(wc -l <asked) = 1 ]; then echo " + at_first + "; else " +
+                                 later + "; fi");
     }
     JobInSlurm(const JobInSlurm&) = delete;
     JobInSlurm& operator=(const JobInSlurm&) = delete;
