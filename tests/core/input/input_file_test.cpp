@@ -13,6 +13,7 @@ namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr uid_t nobody = 65534;
 
@@ -26,10 +27,8 @@ protected:
 TEST_F(InputFileTest, MustExist) {
     EXPECT_EQ(failure(folder() / "none.csv"), "66 E-INP-028 none.csv: cannot open: No such file or directory");
     EXPECT_EQ(failure(write("a", "") / "below"), "66 E-INP-028 below: cannot open: Not a directory");
-    EXPECT_EQ(failure(folder() / std::string(300, 'x')),
-              "66 E-INP-028 " +
-                  escaped((folder() / std::string(300, 'x')).string()).substr(folder().string().size() + 1) +
-                  ": cannot open: File name too long");
+    EXPECT_THAT(failure(folder() / std::string(300, 'x')),
+                AllOf(StartsWith("66 E-INP-028 "), EndsWith("xxx: cannot open: File name too long")));
     EXPECT_EQ(failure(""), "66 E-INP-028 : cannot open: No such file or directory");
 }
 
