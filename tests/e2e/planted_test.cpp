@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,13 +22,28 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-/// For as long as it lives, programs that this one starts obey it.
+/// For as long as it lives, programs that this one starts obey it, and jobs lie where syncing takes no time: a busy
+/// disk may take longer than what is planted.
 class Planted {
 public:
-    explicit Planted(const std::string& faults) { EXPECT_EQ(::setenv("SLUICE_FAULT", faults.c_str(), 1), 0); }
-    ~Planted() { EXPECT_EQ(::unsetenv("SLUICE_FAULT"), 0); }
+    explicit Planted(const std::string& faults) {
+        EXPECT_EQ(::setenv("SLUICE_FAULT", faults.c_str(), 1), 0);
+        if (std::filesystem::is_directory("/dev/shm")) {
+            EXPECT_EQ(::setenv("TMPDIR", "/dev/shm", 1), 0);
+        }
+    }
+    ~Planted() {
+        EXPECT_EQ(::unsetenv("SLUICE_FAULT"), 0);
+        EXPECT_EQ(usual_ ? ::setenv("TMPDIR", usual_->c_str(), 1) : ::unsetenv("TMPDIR"), 0);
+    }
     Planted(const Planted&) = delete;
     Planted& operator=(const Planted&) = delete;
+
+private:
+    std::optional<std::string> usual_ = [] {
+        const char* const folder = std::getenv("TMPDIR");
+        return folder == nullptr ? std::nullopt : std::optional<std::string>(folder);
+    }();
 };
 
 /// 80 chunks of two items, on one host device a rank. `ranks` 0: without a launcher.
