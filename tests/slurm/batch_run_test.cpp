@@ -43,7 +43,8 @@ public:
             .end = RunEnd{.code = 75, .again = true, .signal = SIGUSR1, .text = {}},
         };
         EXPECT_EQ(write_run_status(folder_.path() / "status.json", status), 0);
-        variables.insert({{"SLURM_JOB_ID", "7"},
+        variables.insert({{"LC_ALL", "C"},  // bash complains of one that is not installed
+                          {"SLURM_JOB_ID", "7"},
                           {"SLURM_JOB_NUM_NODES", "1"},
                           {"SLURM_JOB_NODELIST", "n0"},
                           {"SLURM_JOB_CPUS_PER_NODE", "8"},

@@ -92,9 +92,9 @@ TEST_F(Surroundings, WithARunFolderThatMayNotBeReadSayWhatIsToBeOpened) {
 
 TEST_F(Surroundings, WithoutThreadsSayWhatToRaise) {
     std::vector<std::string> words = as_nobody();
-    words.insert(words.end(), {"/usr/bin/prlimit", "--nproc=1"});
+    words.insert(words.end(), {"/usr/bin/prlimit", "--nproc=1", "./sluice", "run", "job.toml"});
 
-    const ProcessResult result = run(words, {"run", "job.toml"});
+    const ProcessResult result = Process(words, {.folder = folder_.path()}).wait();
 
     EXPECT_EQ(result.exit_code, 71);
     EXPECT_THAT(result.err,
