@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(FourRanksMpi, PlantedStage,
                          [](const auto& planted) { return planted.param.stage; });
 
 TEST(PlantedCopies, OfOneProcessAreOneThreadsWork) {
-    const Planted planted("slow.scatter=4000,slow.gather=6000");
+    const Planted planted("slow.scatter=2000,slow.gather=8000");
 
     const json report = report_of(0, {"run.devices=2"});
 

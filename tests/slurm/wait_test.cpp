@@ -53,7 +53,7 @@ esac)");
 TEST(SubmitWait, TakesNoStatusOfAJobThatWasKilledForTheNewOnes) {
     const JobFolder job(1);
     const std::filesystem::path folder = job.path() / "labels.csv.sluice";
-    std::filesystem::create_directory(folder);
+    create_own_folder(folder);
     ASSERT_EQ(write_run_status(folder / "status.json", RunStatus{.state = RunState::running,
                                                                  .job = "6",
                                                                  .items = 1000,
@@ -200,7 +200,7 @@ ProcessResult drain(const JobFolder& job, const std::optional<RunStatus>& status
     slurm.add("squeue", answer);
     const auto folder = job.path() / "labels.csv.sluice";
     std::filesystem::remove_all(folder);
-    std::filesystem::create_directory(folder);
+    create_own_folder(folder);
     write_submission(folder / "submitted.json", {.job = "7"});
     if (status) {
         EXPECT_EQ(write_run_status(folder / "status.json", *status), 0);
@@ -243,7 +243,7 @@ TEST(Drain, OfACompleteRunIsRefused) {
 TEST(Status, OfAHostWhoseClockIsAheadIsOfNow) {
     const JobFolder job(1);
     const std::filesystem::path folder = job.path() / "labels.csv.sluice";
-    std::filesystem::create_directory(folder);
+    create_own_folder(folder);
     constexpr double far_ahead = 4e9;  // the year 2096
     ASSERT_EQ(write_run_status(folder / "status.json",
                                RunStatus{.state = RunState::running, .host = "n0", .updated = far_ahead}),
@@ -259,7 +259,7 @@ TEST(Cancel, NamesAJobThatSluiceHasNotSubmitted) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
     const std::filesystem::path folder = job.path() / "labels.csv.sluice";
-    std::filesystem::create_directory(folder);
+    create_own_folder(folder);
     ASSERT_EQ(write_run_status(folder / "status.json", RunStatus{.job = "7", .host = "n0"}), 0);
     const auto cancel = [&](const std::string& answer) {
         slurm.add("squeue", answer);

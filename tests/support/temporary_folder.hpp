@@ -30,4 +30,11 @@ private:
     std::filesystem::path path_;
 };
 
+/// Makes `folder` and what is missing above it. Nobody else may write to it, whatever the umask: a run's own folder
+/// must be like that.
+inline void create_own_folder(const std::filesystem::path& folder) {
+    std::filesystem::create_directories(folder);
+    std::filesystem::permissions(folder, std::filesystem::perms(0755));
+}
+
 }  // namespace sluice

@@ -48,8 +48,7 @@ TEST_P(CommittedOutputPlace, IsRefusedWhereTheOutputIsOfTheOtherKind) {
 }
 
 TEST_P(CommittedOutputPlace, TakesAnEmptyFolderAsItsOwn) {
-    std::filesystem::create_directories(run_.paths().layout == OutputLayout::folder ? run_.paths().output
-                                                                                    : run_.paths().run_folder());
+    create_own_folder(run_.paths().layout == OutputLayout::folder ? run_.paths().output : run_.paths().run_folder());
     run_to_the_end(run_, run_.options());
 
     EXPECT_EQ(run_.published(), run_.job().files());

@@ -166,7 +166,7 @@ void LossyDisk::add_to(Tree& made, std::size_t node, const std::string& prefix, 
 void make_tree(const LossyDisk::Tree& tree, const std::filesystem::path& base) {
     for (const auto& [path, bytes] : tree) {
         if (path.ends_with('/')) {
-            std::filesystem::create_directories(base / path);
+            create_own_folder(base / path);
         } else {
             write_contents(base / path, bytes);
         }

@@ -88,6 +88,7 @@ TEST_F(Surroundings, WithARunFolderThatMayNotBeReadSayWhatIsToBeOpened) {
         EXPECT_THAT(result.err, HasSubstr("error[E-IO-008]: ")) << command;
         EXPECT_THAT(result.err, HasSubstr(": Permission denied\n")) << command;
     }
+    EXPECT_EQ(::chmod(run_folder.c_str(), 0700), 0) << "or it cannot be removed";
 }
 
 TEST_F(Surroundings, WithoutThreadsSayWhatToRaise) {

@@ -21,7 +21,7 @@ protected:
     Printing() {
         std::ofstream(folder_.path() / "articles.txt") << "one\ntwo\nthree\n";
         std::ofstream(folder_.path() / "job.toml") << good_job;
-        std::filesystem::create_directory(folder_.path() / "begun.csv.sluice");
+        create_own_folder(folder_.path() / "begun.csv.sluice");
     }
 
     [[nodiscard]] ProcessResult sluice(std::vector<std::string> arguments, Stdout out) const {
