@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/wording.hpp"
@@ -154,22 +155,19 @@ std::string describe_keys(std::span<const AppKeys> apps, std::string_view topic)
 }
 
 std::vector<std::string> key_topics(std::span<const AppKeys> apps) {
-    std::vector<std::string> topics;
+    std::set<std::string> topics;
     const auto add = [&](const auto& keys) {
         for (const KeySpec& key : keys) {
-            topics.insert(topics.end(), {std::string(key.section), std::string(key.name), key.full_name()});
+            topics.insert({std::string(key.section), std::string(key.name), key.full_name()});
         }
     };
     add(job_keys());
     for (const AppKeys& owner : apps) {
-        topics.emplace_back(owner.app);
+        topics.emplace(owner.app);
         add(owner.keys);
     }
-    std::ranges::sort(topics);
-    const auto repeated = std::ranges::unique(topics);
-    topics.erase(repeated.begin(), repeated.end());
-    std::erase(topics, "");
-    return topics;
+    topics.erase("");
+    return {topics.begin(), topics.end()};
 }
 
 }  // namespace sluice
