@@ -29,23 +29,37 @@ struct Taken {
     std::uint32_t long_texts = 0;
 };
 
+/// Appends the slots of the lanes where `listed`; one lane counts for the warp. All lanes call.
+__device__ __forceinline__ void append(bool listed, std::uint32_t slot, std::uint32_t* list, std::uint32_t& count) {
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t votes = __ballot_sync(every_lane, listed);
+    const std::uint32_t first = __shfl_sync(every_lane, lane == 0 ? atomicAdd(&count, __popc(votes)) : 0, 0);
+    if (listed) {
+        list[first + __popc(votes & ((1U << lane) - 1))] = slot;
+    }
+}
+
 /// Lists the slots whose texts continue and the empty ones.
 __device__ void list_slots(const Memory& memory, PlanCounts& counts) {
-    for (std::uint32_t slot = threadIdx.x; slot < memory.slots; slot += plan_threads) {
-        Text& text = memory.texts[slot];
-        if (text.complete != 0) {
-            const std::uint32_t at = atomicAdd(&counts.free_pages, text.pages);
-            for (std::uint32_t i = 0; i < text.pages; ++i) {
-                memory.free_pages[at + i] = memory.page_table[std::size_t{slot} * memory.text_pages + i];
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    for (std::uint32_t of_warp = threadIdx.x - lane; of_warp < memory.slots; of_warp += plan_threads) {
+        const std::uint32_t slot = of_warp + lane;
+        const bool exists = slot < memory.slots;
+        bool continues = false;
+        if (exists) {
+            Text& text = memory.texts[slot];
+            if (text.complete != 0) {
+                const std::uint32_t at = atomicAdd(&counts.free_pages, text.pages);
+                for (std::uint32_t i = 0; i < text.pages; ++i) {
+                    memory.free_pages[at + i] = memory.page_table[std::size_t{slot} * memory.text_pages + i];
+                }
+                text.pages = 0;
+                text.complete = 0;
             }
-            text.pages = 0;
-            text.complete = 0;
+            continues = text.pages != 0;
         }
-        if (text.pages != 0) {
-            memory.continuing[atomicAdd(&counts.continuing, 1U)] = slot;
-        } else {
-            memory.free_slots[atomicAdd(&counts.free_slots, 1U)] = slot;
-        }
+        append(exists && continues, slot, memory.continuing, counts.continuing);
+        append(exists && !continues, slot, memory.free_slots, counts.free_slots);
     }
     __syncthreads();
 }
