@@ -17,17 +17,26 @@
 namespace sluice::decoder {
 namespace {
 
-struct MostRows {
+/// How many texts and rows gain something; and how many gain most of it, more than which may take a small share of the
+/// memory only.
+struct UsefulSizes {
+    std::uint32_t most_slots;
     std::uint32_t slots;
-    std::uint32_t pass;
+    std::uint32_t most_rows;
+    std::uint32_t rows;
 };
 
-/// Tiles of so many rows fill an H200's 132 multiprocessors a whole number of times: they are of 128 rows, in fp32 of
-/// 96, with 128 columns, three to a multiprocessor.
-MostRows most_rows(Precision precision) {
-    return precision == Precision::fp32 ? MostRows{.slots = 12672, .pass = 25344}
-                                        : MostRows{.slots = 8448, .pass = 16896};
+/// The larger a pass, the less of it goes by at the ends of its kernels. Tiles of so many rows fill an H200's 132
+/// multiprocessors a whole number of times: they are of 128 rows, in fp32 of 96, with 128 columns, three to a
+/// multiprocessor.
+UsefulSizes useful_sizes(Precision precision) {
+    return precision == Precision::fp32
+               ? UsefulSizes{.most_slots = 12672, .slots = 12672, .most_rows = 25344, .rows = 25344}
+               : UsefulSizes{.most_slots = 33792, .slots = 8448, .most_rows = 135168, .rows = 16896};
 }
+
+constexpr std::uint64_t small_share = 16;
+constexpr std::uint64_t most_values = std::uint64_t{1} << 31U;  // of a tensor: some kernels count them in 32 bits
 
 constexpr std::uint32_t row_multiple = 128;
 constexpr std::uint32_t least_slots = 32;
@@ -56,6 +65,34 @@ std::uint32_t choice_bytes(std::uint32_t vocabulary, KeptScores kept, bool has_p
             break;
     }
     return choose_block_bytes(has_penalty, vocabulary);
+}
+
+/// Of what a pass keeps of each row.
+std::uint64_t row_bytes(const DecoderShape& shape, Precision precision, MatrixInstructions instructions) {
+    const Strides strides = strides_of(shape, precision);
+    const std::uint64_t value = number_bytes(precision);
+    const std::uint32_t expanded = activates_in_product(shape, precision, instructions) ? 0 : strides.expanded;
+    return value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + expanded + strides.inner) +
+           (is_narrow(precision) ? row_sums_bytes(shape, precision) : value * strides.width) + sizeof(Row);
+}
+
+/// Of what is kept of each slot, besides its pages.
+std::uint64_t slot_bytes(std::uint32_t text_pages, const DecoderShape& shape, const TokenSampling& sampling,
+                         Precision precision) {
+    const std::uint64_t row = number_bytes(precision) * std::uint64_t{strides_of(shape, precision).width};
+    return sizeof(Text) + sizeof(Entry) + 2 * sizeof(Tile) + (2 + text_pages) * sizeof(std::uint32_t) +
+           kept_score_bytes(shape, sampling, precision) + score_sum_bytes(shape, sampling, precision) +
+           (is_narrow(precision) ? 2 * row : row);
+}
+
+/// `most`, halved until so many of `bytes` take a small share of the memory and have no more `values` than kernels
+/// count; but at least `least`, or `most`.
+std::uint32_t within_share(std::uint32_t most, std::uint32_t least, std::uint64_t bytes, std::uint64_t values,
+                           std::uint64_t device_bytes) {
+    while (most > least && (most * bytes > device_bytes / small_share || most * values > most_values)) {
+        most = std::max(most / 2, least);
+    }
+    return most;
 }
 
 /// With its place in the list of free pages.
@@ -132,21 +169,10 @@ std::uint64_t score_sum_bytes(const DecoderShape& shape, const TokenSampling& sa
 
 std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
                        Precision precision, MatrixInstructions instructions) {
-    const Strides strides = strides_of(shape, precision);
-    const std::uint64_t value = number_bytes(precision);
-    const std::uint64_t normed = value * strides.width;
-    const bool narrow = is_narrow(precision);
-    const std::uint32_t expanded = activates_in_product(shape, precision, instructions) ? 0 : strides.expanded;
-    const std::uint64_t row_bytes =
-        value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + expanded + strides.inner) +
-        (narrow ? row_sums_bytes(shape, precision) : normed) + sizeof(Row);
-    const std::uint64_t slot_bytes = sizeof(Text) + sizeof(Entry) + 2 * sizeof(Tile) +
-                                     (2 + sizes.text_pages) * sizeof(std::uint32_t) + value * strides.width +
-                                     kept_score_bytes(shape, sampling, precision) +
-                                     score_sum_bytes(shape, sampling, precision) + (narrow ? normed : 0);
-    const std::uint64_t no_bias = narrow ? 0 : strides.vocabulary * std::uint64_t{sizeof(float)};
-    return no_bias + sizes.rows * row_bytes + sizes.rows / tile_queries * sizeof(Tile) +
-           rounded_up(sizes.slots, row_multiple) * slot_bytes +
+    const std::uint64_t no_bias =
+        is_narrow(precision) ? 0 : strides_of(shape, precision).vocabulary * std::uint64_t{sizeof(float)};
+    return no_bias + sizes.rows * row_bytes(shape, precision, instructions) + sizes.rows / tile_queries * sizeof(Tile) +
+           rounded_up(sizes.slots, row_multiple) * slot_bytes(sizes.text_pages, shape, sampling, precision) +
            sizes.pages * listed_page_bytes(shape, sampling, precision) + sizeof(Batch);
 }
 
@@ -156,10 +182,16 @@ Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint3
 
 Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
                    MatrixInstructions instructions, std::uint32_t max_items, std::uint64_t device_bytes) {
-    const std::uint32_t least = least_sizes(shape, sampling, max_items).slots;
-    const MostRows most = most_rows(precision);
-    std::uint32_t slots = std::clamp(max_items, most_checked, most.slots);
-    std::uint64_t rows = std::min<std::uint64_t>(std::uint64_t{slots} * sampling.max_prompt, most.pass);
+    const Sizes least = least_sizes(shape, sampling, max_items);
+    const UsefulSizes useful = useful_sizes(precision);
+    const Strides strides = strides_of(shape, precision);
+    std::uint32_t slots = within_share(std::clamp(max_items, most_checked, useful.most_slots), useful.slots,
+                                       slot_bytes(least.text_pages, shape, sampling, precision),
+                                       kept_score_bytes(shape, sampling, precision) / sizeof(float), device_bytes);
+    std::uint64_t rows =
+        within_share(useful.most_rows, useful.rows, row_bytes(shape, precision, instructions),
+                     std::max({strides.width, strides.queries, strides.expanded, strides.inner}), device_bytes);
+    rows = std::min(rows, std::uint64_t{slots} * sampling.max_prompt);
     while (true) {
         Sizes sizes = sizes_for(sampling, slots, rows);
         const std::uint64_t wanted = std::uint64_t{std::min(slots, std::max(max_items, 1U))} * sizes.text_pages;
@@ -168,13 +200,17 @@ Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Pre
         const std::uint64_t room =
             device_bytes > fixed ? (device_bytes - fixed) / listed_page_bytes(shape, sampling, precision) : 0;
         sizes.pages = static_cast<std::uint32_t>(std::min(room, wanted));
-        const bool is_least = slots == least && rows == 0;
+        const bool is_least = slots == least.slots && rows == 0;
         if (sizes.pages >= std::max<std::uint64_t>(is_least ? 1 : wanted / 4, sizes.text_pages)) {
             return sizes;
         }
         expects(!is_least, "decoder: less memory than it takes at least");
-        rows = slots == least ? 0 : rows / 2;
-        slots = std::max(slots / 2, least);
+        if (slots > useful.slots) {
+            slots = std::max(slots / 2, useful.slots);
+        } else {
+            rows = slots == least.slots ? 0 : rows / 2;
+            slots = std::max(slots / 2, least.slots);
+        }
     }
 }
 

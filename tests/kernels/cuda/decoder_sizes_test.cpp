@@ -38,11 +38,60 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
                         EXPECT_GE(sizes.slots, slots);
                         slots = sizes.slots;
                     }
-                    EXPECT_EQ(slots, std::clamp(items, 16U, precision == Precision::fp32 ? 12672U : 8448U));
+                    EXPECT_EQ(slots, std::clamp(items, 16U, precision == Precision::fp32 ? 12672U : 33792U));
                 }
             }
         }
     }
+}
+
+/// Larger passes gain little, so that they leave the memory to the cache.
+TEST(DecoderSizes, TakeMoreTextsAndRowsThanUsefulInASmallShareOfTheMemoryOnly) {
+    const DecoderShape shape{
+        .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
+    constexpr std::uint32_t useful_slots = 8448;
+    constexpr std::uint32_t useful_rows = 16896;
+    const auto bytes = [&](decoder::Sizes sizes, const TokenSampling& sampling) {
+        sizes.pages = 0;
+        return decoder::bytes_of(sizes, shape, sampling, Precision::bf16, MatrixInstructions::wgmma);
+    };
+    for (const TokenSampling& sampling :
+         {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
+          TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 1, .top_k = 50},  // all scores are kept
+          TokenSampling{.max_prompt = 900, .max_new = 100, .temperature = 0}}) {
+        std::uint32_t most_slots = 0;
+        std::uint32_t most_rows = 0;
+        for (const std::uint64_t room : {24U, 80U, 140U, 1000U}) {
+            const std::uint64_t device_bytes = room << 30U;
+            const decoder::Sizes sizes = decoder::choose_sizes(shape, sampling, Precision::bf16,
+                                                               MatrixInstructions::wgmma, 100'000, device_bytes);
+            const std::uint64_t all = bytes(sizes, sampling);
+            if (sizes.slots > useful_slots) {
+                EXPECT_LE(all - bytes({0, sizes.rows, sizes.text_pages, 0}, sampling), device_bytes / 16) << room;
+            }
+            if (sizes.rows > useful_rows) {
+                EXPECT_LE(all - bytes({sizes.slots, 0, sizes.text_pages, 0}, sampling), device_bytes / 16) << room;
+            }
+            most_slots = std::max(most_slots, sizes.slots);
+            most_rows = std::max(most_rows, sizes.rows);
+        }
+        EXPECT_EQ(most_slots, 33'792U);
+        EXPECT_EQ(most_rows, 135'168U);
+    }
+}
+
+/// Some kernels count them in 32 bits.
+TEST(DecoderSizes, HoldNoMoreValuesThanKernelsCanCount) {
+    const DecoderShape wide = test::like_llama(
+        {.vocabulary = 100'000, .positions = 2048, .width = 8192, .layers = 2, .heads = 64, .inner = 28'672}, 8);
+    const TokenSampling penalised{.max_prompt = 16, .max_new = 8, .repetition_penalty = 1.1F};
+    const decoder::Sizes sizes = decoder::choose_sizes(wide, penalised, Precision::bf16, MatrixInstructions::mma,
+                                                       100'000, std::uint64_t{1} << 40U);
+
+    EXPECT_LE(std::uint64_t{sizes.slots} * 100'000, std::uint64_t{1} << 31U);
+    EXPECT_LE(std::uint64_t{sizes.rows} * 2 * 28'672, std::uint64_t{1} << 31U);
+    EXPECT_GT(sizes.slots, 8448U);
+    EXPECT_GT(sizes.rows, 16'896U);
 }
 
 /// By wgmma the expansion's product computes the gated activation, of which mma.sync's keeps the input.
