@@ -6,6 +6,21 @@
 #include "kernels/cuda/ordered/product.hpp"
 
 namespace sluice::generator {
+namespace {
+
+/// The more rows, the less of a step goes by at the ends of its kernels. Tiles of 128 rows by 64 units of 1,024 fill an
+/// H200's 132 multiprocessors 64 times. More than a quarter of them only where their sums take no more than 2 GiB.
+std::uint32_t most_tensor_rows(std::uint64_t bytes_per_row) {
+    constexpr std::uint32_t most = 67584;
+    constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30U;
+    std::uint32_t rows = most;
+    while (rows > most / 4 && rows * bytes_per_row > most_bytes) {
+        rows /= 2;
+    }
+    return rows;
+}
+
+}  // namespace
 
 StepSizes simt_sizes(const GruShape& shape) {
     const PaddedShape sizes = padded(shape, Precision::fp32);
@@ -22,11 +37,12 @@ StepSizes tensor_sizes(const GruShape& shape, Precision precision) {
     const std::uint32_t hidden = padded(shape, precision).hidden;
     const std::uint64_t from_input = shape.layers > 1 ? 3 * std::uint64_t{hidden} : 0;
     const std::uint64_t from_state = std::max(3 * hidden, gru_symbols);
+    const std::uint64_t work_bytes = (from_input + from_state) * sizeof(float);
     return {.row_multiple = cluster_rows,
-            .most_rows = 16896,  // 132 times 128: tiles of 128 rows by 64 units of 1,024 fill an H200's multiprocessors
+            .most_rows = most_tensor_rows(work_bytes),
             .matrices = shape.layers * parts_of_generator(precision),
             .row_bytes = hidden * part_bytes_of_generator(precision),
-            .work_bytes_per_row = (from_input + from_state) * sizeof(float)};
+            .work_bytes_per_row = work_bytes};
 }
 
 std::unique_ptr<Steps> make_steps(Device& device, const GruShape& shape, Precision precision,
