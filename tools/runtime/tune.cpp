@@ -24,7 +24,8 @@ namespace sluice {
 namespace {
 
 constexpr std::uint32_t most_chunk_items = 1U << 20U;  // limit of pipeline.chunk_items
-constexpr std::uint32_t most_measured_items = 8192;    // their pages are locked, which takes time
+constexpr std::uint32_t most_measured_items = 1U << 18U;
+constexpr std::uint64_t most_measured_bytes = std::uint64_t{32} << 20U;  // their pages are locked, which takes time
 constexpr std::uint32_t least_sample_items = 256;
 constexpr std::uint64_t slots = 4;  // of chunks in flight, besides the model's own memory
 constexpr std::uint64_t growth_worth_measuring = 4;
@@ -55,7 +56,9 @@ MeasuredCosts measure(const PreparedJob& job) {
     const ChunkLimits limits = app->chunk_limits();
     const std::uint32_t most = std::clamp(limits.most, 1U, items_for_memory(*app, shape, memory.all_bytes));
     const std::uint32_t least = std::clamp(limits.least, 1U, most);
-    const std::uint32_t measured = std::min(most, std::max(least, most_measured_items));
+    const std::uint64_t of_bytes = most_measured_bytes / (std::uint64_t{shape.input_bytes} + shape.output_bytes);
+    const auto few = static_cast<std::uint32_t>(std::min<std::uint64_t>(of_bytes, most_measured_items));
+    const std::uint32_t measured = std::min(most, std::max(least, few));
     const MemoryNeeds needs{.shape = shape,
                             .chunk_items = measured,
                             .depth = slots,
