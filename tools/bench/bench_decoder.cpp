@@ -60,14 +60,14 @@ private:
 class Chunk {
 public:
     /// Of tokens of a `vocabulary`.
-    Chunk(CudaDevice& gpu, const LoadedApp& app, const TokenSampling& sampling, Stream& stream, const Prompts& prompts,
+    Chunk(CudaDevice& gpu, LoadedApp& app, const TokenSampling& sampling, Stream& stream, const Prompts& prompts,
           std::uint32_t vocabulary)
         : stream_(stream), items_(prompts.items), max_new_(sampling.max_new) {
         const std::vector<std::byte> items = items_of(prompts, sampling, vocabulary);
         in_ = gpu.allocate(MemorySpace::device, items.size());
         out_ = gpu.allocate(MemorySpace::device, std::size_t{items_} * decoder_io(sampling).output_bytes);
         copy_now(in_.bytes(), items);
-        model_ = app.make_model(gpu, {.max_items = items_, .device_bytes = free_bytes(gpu)});
+        model_ = app.make_model(gpu, {.max_items = items_, .device_bytes = free_bytes(gpu) - app.weights()->bytes()});
         const std::size_t sample = std::min(app.sample_items(), items_);
         if (sample != 0) {
             model_->calibrate(stream, std::span(items).first(sample * decoder_io(sampling).input_bytes));
