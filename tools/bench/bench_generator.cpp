@@ -28,7 +28,7 @@ namespace {
 
 constexpr GruShape network{.embedding = 512, .hidden = 1024, .layers = 2};
 constexpr std::uint32_t max_length = 10;
-constexpr std::uint32_t rows = 16896;  // rows that step together
+constexpr std::uint32_t rows = 67584;  // that step together
 constexpr std::uint32_t gates = 3 * network.hidden;
 constexpr double flop_of_gates = 2.0 * gates * network.hidden;  // per row and matrix
 constexpr double flop_of_scores = 2.0 * gru_symbols * network.hidden;
@@ -112,8 +112,8 @@ void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const
                            .gru(network, weights.of_layers(network.layers),
                                 {.max_length = max_length, .seed = 1, .prefix_tables = tables}, packed);
     packed.pack(NodeMemory::of_process(packed.bytes()), {}, 8);
-    for (const std::uint32_t items : {std::uint32_t{1024}, rows, 8 * rows, 64 * rows}) {
-        if (precision == Precision::fp32 && items > 8 * rows) {
+    for (const std::uint32_t items : {std::uint32_t{1024}, rows / 4, 2 * rows, 16 * rows}) {
+        if (precision == Precision::fp32 && items > 2 * rows) {
             continue;  // takes seconds and adds nothing
         }
         Chunk chunk(gpu, *layer, stream, items);

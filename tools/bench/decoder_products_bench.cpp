@@ -15,7 +15,7 @@
 namespace sluice::bench {
 
 void time_products(CudaStream& stream, Precision precision, const DecoderShape& shape) {
-    constexpr std::uint32_t most_rows = 16896;
+    constexpr std::uint32_t most_rows = 135168;
     const std::uint32_t widest = std::max(shape.inner, shape.attention_width());
     const DeviceMemory in(
         std::span<const std::byte>(encode(precision, normal(std::size_t{most_rows} * widest, 0.5F, 3))));
@@ -26,7 +26,7 @@ void time_products(CudaStream& stream, Precision precision, const DecoderShape& 
     const DeviceMemory library_bias(std::span<const std::byte>(encode(precision, biases)));
     const DeviceMemory out(std::size_t{most_rows} * widest * number_bytes(precision));
     const DeviceMemory workspace(linear_workspace_bytes);
-    for (const std::uint32_t rows : {most_rows, most_rows / 2, 2048U}) {
+    for (const std::uint32_t rows : {most_rows, most_rows / 4, most_rows / 16, 2048U}) {
         for (const auto& [outputs, inputs] : {std::pair{shape.attention_width(), shape.width},
                                               {shape.width, shape.query_width()},
                                               {shape.inner, shape.width},
