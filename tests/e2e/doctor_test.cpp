@@ -207,5 +207,15 @@ TEST(PreflightOfRanks, ComparesThemWithTheLayoutOfTheJob) {
     EXPECT_THAT(result.err, HasSubstr("the job asked for 4096 (layout.cpus_per_rank)"));
 }
 
+TEST(PreflightOfRanks, SaysNothingOfALayoutWithoutALauncher) {
+    const JobFolder folder(3);
+
+    const ProcessResult result = sluice(folder, {"run", "job.toml", "--set", "layout.ranks_per_node=4", "--set",
+                                                 "layout.gpus_per_node=8", "--set", "layout.cpus_per_rank=4096"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, Not(HasSubstr("warning")));
+}
+
 }  // namespace
 }  // namespace sluice::test

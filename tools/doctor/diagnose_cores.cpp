@@ -73,7 +73,7 @@ private:
             say(rank, "W-HWL-077", "threads are not bound to their CPUs: " + rank.why_unbindable, "");
         }
         const std::uint32_t by_slurm = facts_.launch.cpus_per_task.value_or(0);
-        const std::uint32_t by_job = facts_.wish.layout.cpus_per_rank.value_or(0);
+        const std::uint32_t by_job = facts_.requested_layout().cpus_per_rank.value_or(0);
         const std::uint32_t asked = std::max(by_slurm, by_job);
         const std::uint32_t needed = rank.threads * cpus_per_core(rank);
         if (rank.mask_cpus < asked) {

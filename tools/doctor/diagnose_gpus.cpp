@@ -88,12 +88,13 @@ private:
 
     void look_at_number(const RankList& ranks) {
         const std::size_t gpus = seen_on(ranks).size();
+        const std::uint32_t asked = facts_.requested_layout().gpus_per_node;
         for (const RankFacts* rank : ranks) {
-            if (gpus < facts_.wish.layout.gpus_per_node) {
-                sayings_.say(*rank, "W-SLM-144",
-                             fmt::format("{} visible on a node, but layout.gpus_per_node = {}", count_of(gpus, "GPU"),
-                                         facts_.wish.layout.gpus_per_node),
-                             remedies_.gpus_per_node(facts_.wish.layout.gpus_per_node));
+            if (gpus < asked) {
+                sayings_.say(
+                    *rank, "W-SLM-144",
+                    fmt::format("{} visible on a node, but layout.gpus_per_node = {}", count_of(gpus, "GPU"), asked),
+                    remedies_.gpus_per_node(asked));
             }
         }
     }

@@ -8,19 +8,20 @@ namespace sluice {
 namespace {
 
 void look_at_layout(const DoctorFacts& facts, const Remedies& remedies, std::vector<Finding>& findings) {
+    const std::optional<std::uint32_t> asked = facts.requested_layout().ranks_per_node;
     RankList others;
     std::size_t count = 0;
     for (const auto& [node, ranks] : by_node(facts.ranks)) {
-        if (facts.wish.layout.ranks_per_node && ranks.size() != *facts.wish.layout.ranks_per_node) {
+        if (asked && ranks.size() != *asked) {
             others.insert(others.end(), ranks.begin(), ranks.end());
             count = ranks.size();
         }
     }
     if (!others.empty()) {
-        findings.push_back(warning("W-SLM-144",
-                                   fmt::format("{}: {} a node, but layout.ranks_per_node = {}", who(others),
-                                               count_of(count, "rank"), *facts.wish.layout.ranks_per_node),
-                                   remedies.ranks_per_node(*facts.wish.layout.ranks_per_node)));
+        findings.push_back(warning(
+            "W-SLM-144",
+            fmt::format("{}: {} a node, but layout.ranks_per_node = {}", who(others), count_of(count, "rank"), *asked),
+            remedies.ranks_per_node(*asked)));
     }
 }
 

@@ -99,6 +99,18 @@ struct DoctorFacts {
     std::vector<RankFacts> ranks{};        ///< In rank order; incomplete if the processes are singletons.
     std::vector<LinkSpeed> links{};        ///< Empty: not measured.
     std::optional<OutputFacts> output{};   ///< nullopt without a job.
+
+    /// The job's; without its numbers where neither Slurm nor a launcher has started the run, as on a laptop: nobody
+    /// was asked for them.
+    [[nodiscard]] JobConfig::Layout requested_layout() const {
+        JobConfig::Layout layout = wish.layout;
+        if (launch.launcher == Launcher::none && !launch.slurm_job && !launch.may_have_others()) {
+            layout.gpus_per_node = 0;
+            layout.ranks_per_node = {};
+            layout.cpus_per_rank = {};
+        }
+        return layout;
+    }
 };
 
 /// For transfer to rank 0.

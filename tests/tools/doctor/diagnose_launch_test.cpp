@@ -90,5 +90,18 @@ TEST(DoctorLaunch, ComparesWithTheJobsLayout) {
     EXPECT_EQ(only(gpus, "W-SLM-144").remedy, "#SBATCH --gpus-per-node=4");
 }
 
+TEST(DoctorLaunch, ComparesNothingWithALayoutThatNobodyWasAskedFor) {
+    DoctorFacts facts = sound();
+    facts.launch = {};
+    facts.world = 1;
+    facts.ranks.resize(1);
+    const std::vector<Finding> without = wrong(facts);
+    facts.wish.layout = {.gpus_per_node = 8, .ranks_per_node = 4, .cpus_per_rank = 64};
+    EXPECT_EQ(wrong(facts).size(), without.size());
+
+    facts.launch.slurm_job = "4711";
+    EXPECT_EQ(wrong(facts).size(), without.size() + 3);
+}
+
 }  // namespace
 }  // namespace sluice
