@@ -5,13 +5,10 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "core/checksum.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/commit/place_file.hpp"
@@ -25,83 +22,12 @@
 #include "slurm/stop_reason.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_file.hpp"
+#include "tools/runtime/run_settings.hpp"
 
 namespace sluice {
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
-constexpr const char* input_setting = "input";
-constexpr const char* count_setting = "input.count";
-constexpr const char* device_setting = "run.device";
-constexpr const char* instructions_setting = "run.instructions";
-constexpr const char* gpu_setting = "run.gpu";
 constexpr std::size_t most_of_end = 91;  // characters: several fit into a message
-
-std::string text_of(const std::vector<ColumnRef>& columns) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const ColumnRef& column : columns) {
-        std::visit([&](const auto& number_or_name) { all.push_back(number_or_name); }, column);
-    }
-    return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-/// From the content, so that a copy elsewhere is the same model.
-std::string stamp_of(const WeightBlob& weights) {
-    const auto bytes = weights.memory.bytes();
-    return fmt::format("{} bytes, XXH3 {}", bytes.size(),
-                       fingerprint_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-}
-
-/// A second setting of the same name would be left out of the identity.
-void expects_unique_names(const Settings& settings) {
-    const std::map<std::string, std::string> by_name(settings.begin(), settings.end());
-    expects(by_name.size() == settings.size(), "an app names a key or a file as a setting of every run is named");
-}
-
-/// How items are found in the input.
-Settings settings_of_input(const JobConfig& job) {
-    Settings settings{
-        {"app", job.app},
-        {"input.format", std::string(name_of(job.input.format))},
-        {"input.columns", text_of(job.input.columns)},
-        {"input.header", job.input.header ? "true" : "false"},
-    };
-    if (job.input.count) {
-        settings.emplace_back(count_setting, fmt::format("{}", *job.input.count));
-    }
-    return settings;
-}
-
-/// Everything that determines the output's bytes, except its format. Paths, ranks, nodes, devices and anything else
-/// that only affects speed are excluded.
-Settings settings_of(const PreparedJob& prepared) {
-    const JobConfig& job = prepared.job;
-    Settings settings = settings_of_input(job);
-    settings.emplace_back(input_setting, prepared.source->stamp());
-    for (const AppSettings::Entry& entry : job.settings.entries()) {
-        if (!std::holds_alternative<std::filesystem::path>(entry.value)) {  // its files are identified by content
-            settings.emplace_back(entry.name, plain_text(entry.value));
-        }
-    }
-    settings.emplace_back(device_setting, name_of(prepared.plan.device));
-    settings.emplace_back("run.precision", name_of(job.run.precision));
-    if (prepared.plan.device == DeviceKind::host) {
-        settings.emplace_back(instructions_setting, name_of(prepared.plan.instructions));
-    } else {
-        settings.emplace_back(gpu_setting, prepared.gpu);
-    }
-    if (job.model.random) {
-        settings.emplace_back("model.random", fmt::format("{}", *job.model.random));
-    } else {
-        settings.emplace_back("model.weights", stamp_of(prepared.weights));
-    }
-    for (const auto& file : prepared.app_files) {
-        settings.emplace_back(file->name(), file->stamp());
-    }
-    expects_unique_names(settings);
-    return settings;
-}
 
 /// Checks that the files still match the run's identity. They outlive the output.
 std::function<void()> check_of_files(const PreparedJob& prepared) {
@@ -172,7 +98,7 @@ std::optional<CountedInput> counted_by_run(const JobConfig& job) {
     }
     const std::map<std::string, std::string> recorded(identity->settings.begin(), identity->settings.end());
     const auto stamp = recorded.find(input_setting);
-    const Settings wanted = settings_of_input(job);
+    const RunSettings wanted = settings_of_input(job);
     const bool is_read_alike = recorded.contains(count_setting) == job.input.count.has_value() &&
                                std::ranges::all_of(wanted, [&](const auto& setting) {
                                    const auto found = recorded.find(setting.first);
