@@ -20,13 +20,6 @@
 namespace sluice {
 namespace {
 
-[[noreturn]] void refuse_to_look(const std::filesystem::path& path, const std::error_code& error) {
-    throw Error(ExitCode::no_input, {.id = "E-IO-008",
-                                     .where = escaped(path.native()),
-                                     .what = fmt::format("cannot access it: {}", error.message()),
-                                     .hint = "correct the path, or the permissions of its folders"});
-}
-
 /// "~" or "$SCRATCH".
 bool is_for_a_shell(std::string_view part) {
     const std::size_t dollar = part.find('$');
@@ -84,15 +77,6 @@ std::string lower_extension(const std::filesystem::path& path) {
     std::transform(extension.begin(), extension.end(), extension.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     return extension;
-}
-
-std::uint64_t size_of_file(const std::filesystem::path& path) {
-    std::error_code error;
-    const std::uint64_t bytes = std::filesystem::file_size(path, error);
-    if (error) {
-        refuse_to_look(path, error);
-    }
-    return bytes;
 }
 
 std::string_view kind_of_file(const struct ::stat& status) {

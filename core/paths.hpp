@@ -29,9 +29,6 @@ namespace sluice {
 /// `hint` for a path that a job names and that does not exist; says so if a shell would have expanded a part of it.
 [[nodiscard]] std::string hint_for_missing(std::string hint, const std::filesystem::path& path);
 
-/// In bytes. Throws Error (no_input).
-[[nodiscard]] std::uint64_t size_of_file(const std::filesystem::path& path);
-
 /// "a folder", "a pipe", "a device" or "a socket". `status` is not that of a regular file.
 [[nodiscard]] std::string_view kind_of_file(const struct ::stat& status);
 

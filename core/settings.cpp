@@ -30,6 +30,8 @@ std::string KeySpec::expected() const {
             return fmt::format("a number {}..{}", lowest, highest);
         case KeyType::path:
             return "a path as a string";
+        case KeyType::paths:
+            return "a path or pattern as a string, or a list of these";
         case KeyType::columns:
             return fmt::format("a list of column numbers {}..{} and names", least, most);
         case KeyType::name: {

@@ -19,6 +19,7 @@ enum class KeyType {
     real,      ///< A finite number; an integer is accepted.
     text,      ///< A string; one of `choices` if there are any.
     path,      ///< A string: a file, relative to the job file's folder.
+    paths,     ///< A path or a pattern (core/config/file_pattern), or a list of them. No app's key has this type.
     columns,   ///< A list of column numbers and names.
     name,      ///< A string of letters, digits, `.`, `_`, `-` and characters of `also`, `least` to `most` bytes long.
     words,     ///< A list of strings, each one of `choices` if there are any.
@@ -64,7 +65,7 @@ using ColumnRef = std::variant<std::uint32_t, std::string>;
 
 /// Value of a key, one alternative per kind of value; a string also for KeySpec::word.
 using SettingValue = std::variant<bool, std::uint64_t, double, std::chrono::seconds, std::string, std::filesystem::path,
-                                  std::vector<ColumnRef>, std::vector<std::string>>;
+                                  std::vector<ColumnRef>, std::vector<std::string>, std::vector<std::filesystem::path>>;
 
 /// Values of an app's keys in a job, defaults included, paths resolved. Everything derived from an app's keys
 /// (run.toml, the plan, the run's identity, the tuning key) iterates over all of them.

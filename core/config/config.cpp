@@ -185,11 +185,13 @@ Settings settings_in(const toml::table& document, const JobSchema& schema, const
 }
 
 /// The value of an override: TOML, except that where a string is expected everything that does not start with a quote
-/// stands for itself, and that the bare word auto needs no quotes either.
+/// stands for itself, and that the bare word auto needs no quotes either. Where a list may stand for a path, it is one
+/// that begins and ends with a bracket.
 SettingValue read_override_value(const KeySpec& key, const std::string& value, const std::string& where) {
     const bool quoted_value = value.starts_with('"') || value.starts_with('\'');
+    const bool is_list = value.starts_with('[') && value.ends_with(']');
     const bool takes_string = key.type == KeyType::text || key.type == KeyType::path || key.type == KeyType::name ||
-                              key.type == KeyType::duration;
+                              key.type == KeyType::duration || (key.type == KeyType::paths && !is_list);
     const std::string_view checked = check_job_text(value, where);
     if ((takes_string && !quoted_value) || (!key.word.empty() && value == key.word)) {
         return read_value(key, toml::value<std::string>(checked), {}, where);
@@ -214,11 +216,7 @@ void apply(const Override& change, const JobSchema& schema, const std::string& a
         refuse_key_of_another_app(schema, change.key, app, where);
         refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), schema.suggest(change.key)));
     }
-    SettingValue value = read_override_value(*key, change.value, where);
-    if (auto* const path = std::get_if<std::filesystem::path>(&value)) {
-        *path = change.base / *path;
-    }
-    settings[change.key] = {std::move(value), where, true};
+    settings[change.key] = {resolved(read_override_value(*key, change.value, where), change.base), where, true};
 }
 
 /// The app that the job names: its keys decide what else the job may set. Empty: none.

@@ -39,7 +39,9 @@ inline constexpr std::array<std::string_view, 3> words_of<NonfinitePolicy>{"erro
 /// What a job file says, validated, paths resolved against the job file's folder. docs/job-file.md is its reference.
 struct JobConfig {
     struct Input {
-        std::filesystem::path path;  ///< Empty: none, `count` items without a text.
+        /// Of files, or patterns for them (core/config/file_pattern): find_input_files() looks what they name. Empty:
+        /// none, `count` items without a text.
+        std::vector<std::filesystem::path> paths;
         InputFormat format = InputFormat::txt;
         std::vector<ColumnRef> columns;  ///< csv: empty = all; jsonl: at least one, names only.
         bool header = false;
@@ -126,7 +128,7 @@ struct Override {
 /// The same as JSON: an object of sections, which are objects of keys.
 [[nodiscard]] std::string to_json_text(const JobConfig& job);
 
-/// What `change` makes of each path that the job sets, those of its app included.
+/// What `change` makes of each path that the job sets, those of its app included; of patterns, as change_pattern().
 void change_paths(JobConfig& job, const std::function<std::filesystem::path(const std::filesystem::path&)>& change);
 
 /// Throws Error (refused, E-SEC-019) if an output of `job` would replace `file`, which it reads and messages call

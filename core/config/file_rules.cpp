@@ -48,6 +48,41 @@ Enum format_by_extension(const std::filesystem::path& path, const std::string& w
     return *format;
 }
 
+/// A run keeps its job with whole paths, in a file that is no longer than any job file.
+void check_length(const std::vector<std::filesystem::path>& paths, const std::string& where) {
+    constexpr std::size_t most = largest_job_file * 3 / 4;
+    std::size_t bytes = 0;
+    for (const std::filesystem::path& path : paths) {
+        bytes += toml_string(absolute_path(path).native()).size() + 2;
+    }
+    if (bytes > most) {
+        refuse_job("E-CFG-011", where,
+                   fmt::format("input.path: got a list of {} names, {} KiB as whole paths, expected at most {} KiB",
+                               paths.size(), (bytes + 1023) / 1024, most / 1024),
+                   "name them by a pattern, as in \"parts/*.csv\"");
+    }
+}
+
+/// A pattern's extension is that of all its files.
+InputFormat format_of(const std::vector<std::filesystem::path>& paths, const std::string& where) {
+    const auto format = [&](const std::filesystem::path& path) {
+        return format_by_extension<InputFormat>(path, where, "input.path",
+                                                hint_of_extension(path).value_or("set input.format"));
+    };
+    const InputFormat first = format(paths.front());
+    for (const std::filesystem::path& path : paths) {
+        if (const InputFormat other = format(path); other != first) {
+            refuse_job("E-CFG-011", where,
+                       fmt::format("input.path: got {} and {}, expected files of one format",
+                                   quoted(paths.front().filename().native()), quoted(path.filename().native())),
+                       fmt::format("make a job of the .{} files and one of the .{} files, or set input.format if they "
+                                   "hold the same",
+                                   name_of(first), name_of(other)));
+        }
+    }
+    return first;
+}
+
 void check_columns(const JobConfig::Input& input, const StatedJob& stated) {
     const std::string format(name_of(input.format));
     const auto is_name = [](const ColumnRef& column) { return std::holds_alternative<std::string>(column); };
@@ -118,12 +153,12 @@ void complete_input(JobConfig::Input& input, const StatedJob& stated) {
         return check_bare_input(input, stated);
     }
     stated.require("input.path", "name the file to read; for an app that needs no text, input.count alone will do");
+    check_length(input.paths, stated.where("input.path"));
     if (input.count == 1U) {
         input.count.reset();
     }
     if (stated.find("input.format") == nullptr) {
-        input.format = format_by_extension<InputFormat>(input.path, stated.where("input.path"), "input.path",
-                                                        hint_of_extension(input.path).value_or("set input.format"));
+        input.format = format_of(input.paths, stated.where("input.path"));
     }
     check_columns(input, stated);
     check_count(input, stated);

@@ -86,7 +86,7 @@ template <auto member>
 constexpr JobKey file_key(const KeySpec& spec) {
     JobKey made = key<&JobConfig::input, member>(spec);
     made.get = [](const KeySpec& key, const JobConfig& job) {
-        return job.input.path.empty() ? std::nullopt : value_of(key, job.input.*member);
+        return job.input.paths.empty() ? std::nullopt : value_of(key, job.input.*member);
     };
     return made;
 }
@@ -149,10 +149,11 @@ constexpr JobKey slurm_name(Text name, Text also, Text fallback, Text help, Rang
 
 constexpr std::array keys{
     key<&Job::app>({.name = "app", .required = true, .help = "The model to run; `sluice apps` lists them."}),
-    file_key<&Input::path>({.section = "input",
-                            .name = "path",
-                            .type = KeyType::path,
-                            .help = "The items to read. Required unless the app needs only input.count."}),
+    file_key<&Input::paths>({.section = "input",
+                             .name = "path",
+                             .type = KeyType::paths,
+                             .help = "The items to read: a file, or several, as in \"parts/*.csv\" or a list. Required "
+                                     "unless the app needs only input.count."}),
     file_key<&Input::format>(choice("input", "format", words_of<InputFormat>, "from the extension",
                                     "The input's format; overrides its extension.")),
     file_key<&Input::columns>(

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/config/file_pattern.hpp"
 #include "core/config/text.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
@@ -60,10 +61,37 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
                  fmt::format("choose another {}", key)});
 }
 
+/// What a pattern would match once it is there is an input of the job when it is run again. Files that it matches by
+/// another name are met where they are open: refuse_to_replace_input_files().
+void refuse_to_replace_input(const JobConfig& job, const std::filesystem::path& input,
+                             const std::function<std::string(std::string_view key)>& where_of) {
+    refuse_to_replace(job, input, "input.path", where_of);
+    refuse_to_replace(job, without_brackets(input), "input.path", where_of);
+    std::error_code missing;
+    if (!has_wildcards(input) || std::filesystem::exists(input, missing)) {  // it is a file's name
+        return;
+    }
+    const std::filesystem::path& output = job.output.path;
+    const std::filesystem::path first_part =
+        output.has_filename() ? output : output / fmt::format("part-00000.{}", name_of(job.output.format));
+    for (const auto& [key, written] :
+         {std::pair("output.path", &first_part), std::pair("output.report", &job.output.report)}) {
+        if (would_match(input, *written)) {
+            throw Error(ExitCode::refused,
+                        {"E-SEC-019", where_of(key),
+                         fmt::format("{}: {} matches {} of input.path: it would be an input of the job", key,
+                                     quoted(written->native()), quoted(input.native())),
+                         fmt::format("choose another {}", key)});
+        }
+    }
+}
+
 /// No file that the job writes may be one that it reads, nor the other one that it writes.
 void check_outputs(const JobConfig& job, const StatedJob& stated) {
     const auto where_of = [&](std::string_view key) { return stated.where(key); };
-    refuse_to_replace(job, job.input.path, "input.path", where_of);
+    for (const std::filesystem::path& input : job.input.paths) {
+        refuse_to_replace_input(job, input, where_of);
+    }
     refuse_to_replace(job, job.model.weights.value_or(std::filesystem::path()), "model.weights", where_of);
     refuse_to_replace(job, stated.origin.file, "the job file", where_of);
     for (const AppSettings::Entry& entry : job.settings.entries()) {
@@ -74,11 +102,6 @@ void check_outputs(const JobConfig& job, const StatedJob& stated) {
     if (same_file(job.output.report, job.output.path)) {
         refuse_output("output.report", job.output.report, "output.path", stated.where("output.report"));
     }
-}
-
-SettingValue resolved(const SettingValue& value, const std::filesystem::path& base) {
-    const auto* const path = std::get_if<std::filesystem::path>(&value);
-    return path == nullptr ? value : base / *path;
 }
 
 /// What the job says to its app: each of its keys as set, else by default.
@@ -108,6 +131,20 @@ void check_app(const std::string& app, const std::string& where, std::span<const
         refuse_job("E-CFG-011", where, fmt::format("app: unknown app {}{}", quoted(app), did_you_mean(app, names)),
                    "`sluice apps` lists them");
     }
+}
+
+SettingValue resolved(const SettingValue& value, const std::filesystem::path& base) {
+    if (const auto* const path = std::get_if<std::filesystem::path>(&value)) {
+        return base / *path;
+    }
+    if (const auto* const patterns = std::get_if<std::vector<std::filesystem::path>>(&value)) {
+        std::vector<std::filesystem::path> whole;
+        for (const std::filesystem::path& pattern : *patterns) {
+            whole.push_back(pattern_in(base, pattern));
+        }
+        return whole;
+    }
+    return value;
 }
 
 const Setting* StatedJob::find(std::string_view full_name) const {

@@ -46,6 +46,9 @@ struct StatedJob {
     [[noreturn]] void refuse_pair(std::string_view full_name, std::string_view what, std::string hint = {}) const;
 };
 
+/// `value` with paths and patterns that start in `base` if they are relative.
+[[nodiscard]] SettingValue resolved(const SettingValue& value, const std::filesystem::path& base);
+
 /// Throws Error (configuration) for an unknown app, which the job names at `where`.
 void check_app(const std::string& app, const std::string& where, std::span<const AppKeys> apps);
 

@@ -69,6 +69,7 @@ JobSchema::JobSchema(std::span<const AppKeys> apps, std::string_view app) {
         }
         for (const KeySpec& key : owner.keys) {
             expects(!key.section.empty(), "an app's key stands in a section");
+            expects(key.type != KeyType::paths, "an app's key names one file");
             expects(!is_known || find(key.full_name()) == nullptr, "an app's key has the name of another key");
             own_.push_back(&key);
             keys_.push_back(&key);

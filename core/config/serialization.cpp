@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/config/file_pattern.hpp"
 #include "core/config/schema.hpp"
 #include "core/config/value.hpp"
 #include "core/error.hpp"
@@ -62,9 +63,17 @@ std::string to_json_text(const JobConfig& job) {
 
 void change_paths(JobConfig& job, const std::function<std::filesystem::path(const std::filesystem::path&)>& change) {
     for (const JobKey& key : job_keys()) {
-        const std::optional<SettingValue> value = key.get(key, job);
-        if (value && std::holds_alternative<std::filesystem::path>(*value)) {
-            key.set(key, job, change(std::get<std::filesystem::path>(*value)));
+        std::optional<SettingValue> value = key.get(key, job);
+        if (!value) {
+            continue;
+        }
+        if (auto* const path = std::get_if<std::filesystem::path>(&*value)) {
+            key.set(key, job, change(*path));
+        } else if (auto* const patterns = std::get_if<std::vector<std::filesystem::path>>(&*value)) {
+            for (std::filesystem::path& pattern : *patterns) {
+                pattern = change_pattern(pattern, change);
+            }
+            key.set(key, job, *value);
         }
     }
     AppSettings settings;

@@ -70,10 +70,11 @@ void check_string(const KeySpec& key, const std::string& value, const std::strin
     if (key.type == KeyType::name && value.size() < key.least) {
         refuse_job("E-CFG-016", where, fmt::format("{}: got an empty name", key.full_name()));
     }
-    if (key.type == KeyType::path && value.empty()) {
+    const bool is_path = key.type == KeyType::path || key.type == KeyType::paths;
+    if (is_path && value.empty()) {
         refuse_value("E-CFG-011", key, where, "an empty string");
     }
-    if (key.type == KeyType::path && value.find_first_of(std::string_view("\0\n\r", 3)) != std::string::npos) {
+    if (is_path && value.find_first_of(std::string_view("\0\n\r", 3)) != std::string::npos) {
         refuse_value("E-CFG-017", key, where, quoted(value), " without NUL or line breaks");
     }
 }
@@ -100,13 +101,14 @@ std::vector<ColumnRef> read_columns(const KeySpec& key, const toml::node& node, 
     return columns;
 }
 
-std::vector<std::string> read_words(const KeySpec& key, const toml::node& node, const std::string& name,
-                                    const std::string& where) {
+template <class Word>
+std::vector<Word> read_words(const KeySpec& key, const toml::node& node, const std::string& name,
+                             const std::string& where) {
     const toml::array* list = node.as_array();
     if (list == nullptr) {
         refuse_type(key, node, where);
     }
-    std::vector<std::string> words;
+    std::vector<Word> words;
     for (const toml::node& element : *list) {
         const std::string place = name.empty() ? where : place_of(name, element.source());
         const auto* word = element.as_string();
@@ -114,9 +116,22 @@ std::vector<std::string> read_words(const KeySpec& key, const toml::node& node, 
             refuse_type(key, element, place);
         }
         check_string(key, **word, place);
-        words.push_back(**word);
+        words.emplace_back(**word);
     }
     return words;
+}
+
+std::vector<std::filesystem::path> read_paths(const KeySpec& key, const toml::node& node, const std::string& name,
+                                              const std::string& where) {
+    if (const auto* const path = node.as_string()) {
+        check_string(key, **path, where);
+        return {std::filesystem::path(**path)};
+    }
+    auto paths = read_words<std::filesystem::path>(key, node, name, where);
+    if (paths.empty()) {
+        refuse_value("E-CFG-011", key, where, "an empty list");
+    }
+    return paths;
 }
 
 std::chrono::seconds read_duration(const KeySpec& key, const std::string& text, const std::string& where) {
@@ -146,6 +161,8 @@ std::string list_literal(const std::vector<Element>& elements) {
             const auto* const number = std::get_if<std::uint32_t>(&element);
             parts.push_back(number != nullptr ? fmt::format("{}", *number)
                                               : toml_string(std::get<std::string>(element)));
+        } else if constexpr (std::is_same_v<Element, std::filesystem::path>) {
+            parts.push_back(toml_string(element.native()));
         } else {
             parts.push_back(toml_string(element));
         }
@@ -201,7 +218,9 @@ SettingValue read_value(const KeySpec& key, const toml::node& node, const std::s
         case KeyType::columns:
             return read_columns(key, node, name, where);
         case KeyType::words:
-            return read_words(key, node, name, where);
+            return read_words<std::string>(key, node, name, where);
+        case KeyType::paths:
+            return read_paths(key, node, name, where);
         case KeyType::duration:
             if (string != nullptr) {
                 return read_duration(key, **string, where);
@@ -244,6 +263,8 @@ std::string literal(const SettingValue& value) {
                 return toml_string(held);
             } else if constexpr (std::is_same_v<Held, std::filesystem::path>) {
                 return toml_string(held.native());
+            } else if constexpr (std::is_same_v<Held, std::vector<std::filesystem::path>>) {
+                return held.size() == 1 ? toml_string(held.front().native()) : list_literal(held);
             } else if constexpr (std::is_same_v<Held, std::chrono::seconds>) {
                 return toml_string(duration_text(held));
             } else if constexpr (std::is_same_v<Held, double>) {

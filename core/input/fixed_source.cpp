@@ -39,9 +39,10 @@ struct FixedLayout {
     std::uint64_t count = 0;
     std::uint64_t item_bytes = 0;  ///< In the file.
     IntegerType integer{};         ///< Of integers.
+    std::string shape{};           ///< FileSource::form; of .npy.
 };
 
-class FixedSource final : public ItemSource {
+class FixedSource final : public FileSource {
 public:
     FixedSource(std::unique_ptr<const InputFile> file, const FixedLayout& layout, const ItemCodec& codec)
         : file_(std::move(file)), layout_(layout), codec_(codec), bytes_opening_(file_->bytes_read()) {}
@@ -55,8 +56,9 @@ public:
         return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, shortest_read_bytes / layout_.item_bytes));
     }
 
-    [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
-    void check_content() const override { file_->check_content(); }
+    void number_from(std::uint64_t first) noexcept override { first_item_ = first; }
+    [[nodiscard]] std::string form() const override { return layout_.shape; }
+    [[nodiscard]] const InputFile& file() const noexcept override { return *file_; }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         expects(first <= layout_.count && count <= layout_.count - first, "ItemSource::read stays inside the items");
@@ -115,7 +117,8 @@ private:
             for (std::uint64_t i = 0; i < items; ++i) {
                 const std::uint64_t item = first + done + i;
                 widen(layout_.integer, std::span(rows).subspan(i * row_bytes, row_bytes), row);
-                accept(item, codec_.pack_integers(item, row, to.subspan((done + i) * packed_bytes, packed_bytes)));
+                accept(item, codec_.pack_integers(first_item_ + item, row,
+                                                  to.subspan((done + i) * packed_bytes, packed_bytes)));
             }
         }
     }
@@ -128,7 +131,8 @@ private:
     void accept(std::uint64_t item, const ItemProblem& problem) const {
         if (problem) {
             file_->check_unchanged();  // the better explanation, if it holds
-            file_->reject("E-INP-032", fmt::format("item {} (at byte {}): {}", item, offset_of(item), problem.what),
+            file_->reject("E-INP-032",
+                          fmt::format("item {} (at byte {}): {}", first_item_ + item, offset_of(item), problem.what),
                           problem.advice());
         }
     }
@@ -136,12 +140,18 @@ private:
     std::unique_ptr<const InputFile> file_;
     FixedLayout layout_;
     const ItemCodec& codec_;
+    std::uint64_t first_item_ = 0;
     std::uint64_t bytes_opening_;  // of its header
 };
 
 /// "[N,70,1014]", N being any number of items.
 std::string shape_text(std::span<const std::uint64_t> item_shape) {
     return item_shape.empty() ? "[N]" : fmt::format("[N,{}]", fmt::join(item_shape, ","));
+}
+
+/// Of an array of items.
+std::string shape_in_words(const NpyHeader& header) {
+    return "shape " + shape_text(std::span(header.shape).subspan(1));
 }
 
 std::vector<std::uint64_t> dense_shape_of(const InputFile& file, const ItemCodec& codec) {
@@ -183,7 +193,7 @@ void check_claim(const InputFile& file, const NpyHeader& header, std::uint64_t i
 }
 
 /// Of an .npy file.
-std::unique_ptr<ItemSource> make_integer_rows(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+std::unique_ptr<FileSource> make_integer_rows(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
     const NpyHeader header = read_npy_header(*file, NpyElements::integers);
     const std::uint64_t columns = header.shape.size() == 2 ? header.shape[1] : 1;
     if (header.shape.empty() || header.shape.size() > 2 || columns == 0 || columns > most_array_columns) {
@@ -195,11 +205,12 @@ std::unique_ptr<ItemSource> make_integer_rows(std::unique_ptr<const InputFile> f
     const IntegerType type = find_integer_type(header.descr).value();
     const std::uint64_t item_bytes = columns * type.bytes;
     check_claim(*file, header, item_bytes);
-    const FixedLayout layout{ItemForm::integers, header.data_offset, header.shape.front(), item_bytes, type};
+    const FixedLayout layout{ItemForm::integers,    header.data_offset, header.shape.front(), item_bytes, type,
+                             shape_in_words(header)};
     return std::make_unique<FixedSource>(std::move(file), layout, codec);
 }
 
-std::unique_ptr<ItemSource> make_headerless(std::unique_ptr<const InputFile> file, ItemForm form,
+std::unique_ptr<FileSource> make_headerless(std::unique_ptr<const InputFile> file, ItemForm form,
                                             std::uint64_t item_bytes, const ItemCodec& codec) {
     expects(item_bytes > 0, "an app's item has a size");
     refuse_lfs_pointer(*file);
@@ -211,13 +222,13 @@ std::unique_ptr<ItemSource> make_headerless(std::unique_ptr<const InputFile> fil
                      compression.empty() ? "check [input].format, and that the file is complete"
                                          : fmt::format("unpack it first: it is in {} format", compression));
     }
-    const FixedLayout layout{form, 0, file->size() / item_bytes, item_bytes, IntegerType{}};
+    const FixedLayout layout{form, 0, file->size() / item_bytes, item_bytes, IntegerType{}, {}};
     return std::make_unique<FixedSource>(std::move(file), layout, codec);
 }
 
 }  // namespace
 
-std::unique_ptr<ItemSource> make_dense_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+std::unique_ptr<FileSource> make_dense_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
     if (const std::uint64_t integers = codec.row_integers(); integers > 0) {
         return make_headerless(std::move(file), ItemForm::integers, integers * IntegerType{}.bytes, codec);
     }
@@ -225,12 +236,12 @@ std::unique_ptr<ItemSource> make_dense_source(std::unique_ptr<const InputFile> f
     return make_headerless(std::move(file), ItemForm::dense, item_bytes, codec);
 }
 
-std::unique_ptr<ItemSource> make_packed_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+std::unique_ptr<FileSource> make_packed_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
     const std::uint64_t item_bytes = packed_bytes_of(*file, codec);
     return make_headerless(std::move(file), ItemForm::packed, item_bytes, codec);
 }
 
-std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+std::unique_ptr<FileSource> make_npy_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
     refuse_lfs_pointer(*file);
     refuse_compressed(*file);
     if (codec.row_integers() > 0) {
@@ -249,7 +260,8 @@ std::unique_ptr<ItemSource> make_npy_source(std::unique_ptr<const InputFile> fil
     }
     const std::uint64_t item_bytes = form == ItemForm::dense ? dense_bytes(wanted) : wanted.front();
     check_claim(*file, header, item_bytes);
-    const FixedLayout layout{form, header.data_offset, header.shape.front(), item_bytes, IntegerType{}};
+    const FixedLayout layout{form,       header.data_offset, header.shape.front(),
+                             item_bytes, IntegerType{},      shape_in_words(header)};
     return std::make_unique<FixedSource>(std::move(file), layout, codec);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/config/file_pattern.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
 #include "core/trace/trace.hpp"
@@ -51,7 +52,8 @@ Descriptor open_input(const std::filesystem::path& path, const std::string& wher
         throw Error(
             ExitCode::no_input,
             {"E-INP-028", where, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)),
-             "name a file in [input].path"});
+             S_ISDIR(status.st_mode) ? fmt::format("name its files: {}", escaped(pattern_in(path, "*.csv").native()))
+                                     : std::string("name a file in [input].path")});
     }
     return file;
 }

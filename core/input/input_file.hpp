@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "core/input/watched_file.hpp"
 
@@ -21,6 +22,11 @@ public:
     InputFile& operator=(const InputFile&) = delete;
 
     [[nodiscard]] std::uint64_t size() const noexcept { return watched_.size(); }
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return watched_.path(); }
+
+    /// As WatchedFile::id.
+    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> id() const noexcept { return watched_.id(); }
 
     /// The path for messages, escaped.
     [[nodiscard]] const std::string& where() const noexcept { return where_; }

@@ -1,11 +1,15 @@
 #include "core/input/item_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/input/format_sources.hpp"
-#include "core/input/input_file.hpp"
+#include "core/input/input_files.hpp"
+#include "core/input/many_source.hpp"
 
 namespace sluice {
 namespace {
@@ -20,6 +24,7 @@ public:
     [[nodiscard]] InputReads reads() const noexcept override { return {}; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return items_worth_a_read; }
     [[nodiscard]] std::string stamp() const override { return "no file"; }
+    [[nodiscard]] std::vector<SourceFile> files() const override { return {}; }
     void check_content() const override {}
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
@@ -38,23 +43,39 @@ private:
     const ItemCodec& codec_;
 };
 
-/// A file whose items were counted before.
+/// Files whose items were counted before.
 class CountedSource final : public ItemSource {
 public:
-    CountedSource(std::unique_ptr<const InputFile> file, std::uint64_t count) : file_(std::move(file)), count_(count) {}
+    CountedSource(InputFiles files, std::uint64_t count) : files_(std::move(files)), count_(count) {}
 
     [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
-    [[nodiscard]] std::uint64_t bytes() const noexcept override { return file_->size(); }
-    [[nodiscard]] InputReads reads() const noexcept override { return {.file = file_->size()}; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return reads().file; }
+    [[nodiscard]] InputReads reads() const noexcept override {
+        InputReads reads;
+        for (const auto& file : files_) {
+            reads.file += file->size();
+        }
+        return reads;
+    }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return 1; }
-    [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
-    void check_content() const override { file_->check_content(); }
+    [[nodiscard]] std::string stamp() const override { return stamp_of(files_); }
+    [[nodiscard]] std::vector<SourceFile> files() const override {
+        std::vector<SourceFile> files;
+        for (const auto& file : files_) {
+            files.push_back({.path = file->path(), .stamp = file->stamp(), .bytes = file->size()});
+        }
+        return files;
+    }
+    void check_content() const override {
+        const auto check = [this](std::size_t i) { files_[i]->check_content(); };
+        for_all_files(files_.size(), check);
+    }
     void read(std::uint64_t, std::uint32_t, std::span<std::byte>) const override {
         expects(false, "items that were only counted are not read");
     }
 
 private:
-    std::unique_ptr<const InputFile> file_;
+    InputFiles files_;
     std::uint64_t count_;
 };
 
@@ -70,34 +91,12 @@ std::unique_ptr<ItemSource> make_numbered_source(const JobConfig::Input& input, 
     return std::make_unique<NumberedSource>(input.count.value(), codec);
 }
 
-std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
-                                        const ItemCodec& codec) {
-    switch (input.format) {
-        case InputFormat::npy:
-            return make_npy_source(std::move(file), codec);
-        case InputFormat::onehot_f32:
-            return make_dense_source(std::move(file), codec);
-        case InputFormat::u8:
-            return make_packed_source(std::move(file), codec);
-        default:
-            break;
-    }
-    refuse_lfs_pointer(*file);
-    refuse_compressed(*file);
-    switch (input.format) {
-        case InputFormat::csv:
-            return make_csv_source(std::move(file), input, codec);
-        case InputFormat::jsonl:
-            return make_jsonl_source(std::move(file), input, codec);
-        default:
-            return make_txt_source(std::move(file), input, codec);
-    }
-}
-
-std::unique_ptr<ItemSource> make_checked_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
-                                                const ItemCodec& codec) {
-    const std::string where = file->where();
-    std::unique_ptr<ItemSource> source = make_source(std::move(file), input, codec);
+std::unique_ptr<ItemSource> make_source(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec) {
+    const std::string where =
+        files.size() == 1 ? files.front()->where() : fmt::format("input.path ({} files)", files.size());
+    std::unique_ptr<ItemSource> source = files.size() == 1
+                                             ? make_file_source(std::move(files.front()), input, codec, {})
+                                             : make_many_source(std::move(files), input, codec);
     if (source->count() == 0 && !input.allow_empty) {
         throw Error(ExitCode::bad_data, {"E-INP-029", where, "no items (expected at least one)",
                                          "set [input].allow_empty = true if that is right"});
@@ -111,22 +110,22 @@ constexpr std::uint64_t most_groups = 64;  // each of them a place that is sough
 
 std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec) {
     expects(codec.shape().input_bytes > 0, "an app's items have bytes");
-    if (input.path.empty()) {
+    if (input.paths.empty()) {
         return make_numbered_source(input, codec);
     }
-    return make_checked_source(std::make_unique<const InputFile>(input.path), input, codec);
+    return make_source(open_input_files(input.paths), input, codec);
 }
 
 std::unique_ptr<ItemSource> open_counted_input(const JobConfig::Input& input, const ItemCodec& codec,
                                                const CountedInput& counted) {
-    if (input.path.empty()) {
+    if (input.paths.empty()) {
         return open_input(input, codec);
     }
-    auto file = std::make_unique<const InputFile>(input.path);
-    if (file->stamp() == counted.stamp) {
-        return std::make_unique<CountedSource>(std::move(file), counted.items);
+    InputFiles files = open_input_files(input.paths);
+    if (stamp_of(files) == counted.stamp) {
+        return std::make_unique<CountedSource>(std::move(files), counted.items);
     }
-    return make_checked_source(std::move(file), input, codec);
+    return make_source(std::move(files), input, codec);
 }
 
 std::string read_sample(const ItemSource& source, std::uint32_t most, std::uint32_t input_bytes) {

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/codec.hpp"
 #include "core/config/config.hpp"
@@ -12,19 +14,28 @@
 
 namespace sluice {
 
-/// Size of an input file, and bytes read from it so far; bytes read twice count twice.
+/// Size of an input's files, and bytes read from them so far; bytes read twice count twice.
 struct InputReads {
-    std::uint64_t file = 0;      ///< Size; 0 if there is no file.
+    std::uint64_t file = 0;      ///< Size of all; 0 if there is no file.
     std::uint64_t indexing = 0;  ///< Read while opening.
     std::uint64_t items = 0;     ///< Read for items.
 };
 
-/// An input file as numbered items in packed form.
+/// A file of an input.
+struct SourceFile {
+    std::filesystem::path path;
+    std::string stamp;             ///< WatchedFile::stamp
+    std::uint64_t bytes = 0;       ///< Its size.
+    std::uint64_t first_item = 0;  ///< Number of its first item among those of all files.
+    std::uint64_t items = 0;
+};
+
+/// Files of an input as numbered items in packed form.
 class ItemSource : public Interface {
 public:
     [[nodiscard]] virtual std::uint64_t count() const noexcept = 0;
 
-    /// Bytes of the file that hold the items.
+    /// Bytes of the files that hold the items.
     [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
 
     /// Thread-safe.
@@ -33,10 +44,13 @@ public:
     /// read() is cheapest per item for at least this many items, starting at a multiple of it; at least 1.
     [[nodiscard]] virtual std::uint32_t granularity() const noexcept = 0;
 
-    /// Identifies the file's content when it was opened: "1234 bytes, XXH3 …", like WatchedFile::stamp().
+    /// Identifies the content when it was opened: "1234 bytes, XXH3 …", as stamp_of(InputFiles).
     [[nodiscard]] virtual std::string stamp() const = 0;
 
-    /// Throws Error (bad_data, E-INP-034) unless the open file, and the file at its path now, still have that content.
+    /// In the order of their items; none if there is no file.
+    [[nodiscard]] virtual std::vector<SourceFile> files() const = 0;
+
+    /// Throws Error (bad_data, E-INP-034) unless the open files, and those at their paths now, still have that content.
     /// Thread-safe.
     virtual void check_content() const = 0;
 
@@ -45,17 +59,19 @@ public:
     virtual void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const = 0;
 };
 
-/// Opens and indexes the input: several threads scan a text file once for its items, so that the count is exact and
-/// chunks can be read in any order. Throws Error (no_input, bad_data). `codec` outlives the source.
+/// Opens and indexes the input: several threads scan texts once for their items, so that the count is exact and chunks
+/// can be read in any order. The items of several files are numbered as those of one. Throws Error as
+/// open_input_files(); bad_data. `codec` outlives the source.
 [[nodiscard]] std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec);
 
-/// What an earlier open_input() has found in a file.
+/// What an earlier open_input() has found.
 struct CountedInput {
     std::string stamp;  ///< ItemSource::stamp
     std::uint64_t items = 0;
 };
 
-/// As open_input(); but a file that is still `counted`, by its stamp, is opened alone, and its items cannot be read.
+/// As open_input(); but files that are still `counted`, by their stamp, are opened alone, their items cannot be read,
+/// and files() does not say which they hold.
 [[nodiscard]] std::unique_ptr<ItemSource> open_counted_input(const JobConfig::Input& input, const ItemCodec& codec,
                                                              const CountedInput& counted);
 

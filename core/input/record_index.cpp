@@ -203,6 +203,10 @@ RecordRange RecordIndex::range_of(std::uint64_t first, std::uint64_t count) cons
     return {.begin = begin->offset, .end = end->offset, .line = begin->line, .item = begin->record};
 }
 
+std::uint32_t most_index_threads() {
+    return std::min(usable_cpus(), most_threads);
+}
+
 std::uint32_t choose_index_threads(std::uint32_t cores, std::uint64_t bytes) {
     return static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(bytes / thread_bytes, 1, std::clamp(cores, 1U, most_threads)));

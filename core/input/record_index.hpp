@@ -59,6 +59,9 @@ struct IndexOptions {
     BlockScanner scanner = block_scanner();
 };
 
+/// Most threads that index a file on the CPUs of this process; at least 1.
+[[nodiscard]] std::uint32_t most_index_threads();
+
 /// Number of threads for indexing `bytes`: starting one pays only for a few MiB each.
 [[nodiscard]] std::uint32_t choose_index_threads(std::uint32_t cores, std::uint64_t bytes);
 

@@ -42,8 +42,8 @@ inline constexpr std::size_t reading_window = std::size_t{256} << 10;
 template <class Framing>
 class RecordReader {
 public:
-    /// `file` outlives the reader.
-    RecordReader(const InputFile& file, const RecordRange& range, Framing framing)
+    /// `file` outlives the reader. `window`: bytes that are read at first.
+    RecordReader(const InputFile& file, const RecordRange& range, Framing framing, std::size_t window = reading_window)
         : file_(file),
           framing_(std::move(framing)),
           loaded_(range.begin),
@@ -51,7 +51,7 @@ public:
           line_(range.line),
           item_(range.item),
           items_each_(range.items_each),
-          capacity_(static_cast<std::size_t>(std::min<std::uint64_t>(reading_window, range.end - range.begin))),
+          capacity_(static_cast<std::size_t>(std::min<std::uint64_t>(window, range.end - range.begin))),
           buffer_(std::make_unique_for_overwrite<char[]>(capacity_)) {}
 
     /// The next record; nullopt at the end of the range. Throws Error.

@@ -50,7 +50,7 @@ RecordRange RecordStitcher::from_open_record() const {
     return {.begin = begin_.offset,
             .end = range_.end,
             .line = begin_.line,
-            .item = begin_.record,
+            .item = range_.item + begin_.record,
             .items_each = range_.items_each};
 }
 

@@ -18,11 +18,13 @@
 #include "core/input/record_reader.hpp"
 #include "core/input/record_text.hpp"
 #include "core/input/stretch_cache.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t most_items = std::uint64_t{1} << 48;  // so that sums of items and bytes never wrap
+/// More than most headers and first records have.
+constexpr std::size_t header_window = 4096;
 
 /// Work space of one read.
 struct Scratch {
@@ -49,6 +51,7 @@ std::uint64_t start_of_text(const InputFile& file) {
 
 struct TxtFormat {
     using Framing = LineFraming;
+    [[nodiscard]] std::string form() const { return {}; }
     [[nodiscard]] LineFraming framing() const { return {}; }
     [[nodiscard]] std::size_t width() const { return 0; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch&) const { return record; }
@@ -58,6 +61,7 @@ struct JsonlFormat {
     using Framing = LineFraming;
     std::vector<std::string> columns;
 
+    [[nodiscard]] std::string form() const { return {}; }
     [[nodiscard]] LineFraming framing() const { return {}; }
     [[nodiscard]] std::size_t width() const { return 0; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
@@ -70,7 +74,9 @@ struct CsvFormat {
     using Framing = CsvFraming;
     CsvColumns columns;
     std::size_t columns_of_record = 0;
+    std::string columns_in_words;  // if an item is made of all of them
 
+    [[nodiscard]] std::string form() const { return columns_in_words; }
     [[nodiscard]] CsvFraming framing() const { return CsvFraming(columns_of_record); }
     [[nodiscard]] std::size_t width() const { return columns_of_record; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
@@ -78,15 +84,22 @@ struct CsvFormat {
     }
 };
 
+/// Of the first of `items_each` items; of no items, 0.
+std::uint64_t record_of(std::uint64_t item, std::uint64_t items_each) noexcept {
+    return items_each == 0 ? 0 : item / items_each;
+}
+
 template <class Format>
-class TextSource final : public ItemSource {
+class TextSource final : public FileSource {
 public:
-    TextSource(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec)
+    TextSource(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec,
+               std::uint32_t threads)
         : file_(std::move(file)),
           format_(std::move(format)),
           codec_(codec),
           items_each_(range.items_each),
-          index_(index_records(*file_, range, format_.width())),
+          first_record_(range.item),
+          index_(index_records(*file_, range, format_.width(), {.threads = threads})),
           count_(multiply(index_.count(), items_each_)),
           bytes_indexed_(file_->bytes_read()) {}
 
@@ -100,8 +113,9 @@ public:
         return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(index_.granularity() * items_each_, 1, most));
     }
 
-    [[nodiscard]] std::string stamp() const override { return file_->stamp(); }
-    void check_content() const override { file_->check_content(); }
+    void number_from(std::uint64_t first) noexcept override { first_record_ = record_of(first, items_each_); }
+    [[nodiscard]] std::string form() const override { return format_.form(); }
+    [[nodiscard]] const InputFile& file() const noexcept override { return *file_; }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;
@@ -183,6 +197,7 @@ private:
 
     [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint64_t records) const {
         RecordRange range = index_.range_of(first, records);
+        range.item += first_record_;
         range.items_each = items_each_;
         return range;
     }
@@ -192,7 +207,7 @@ private:
                                 std::span<std::byte> to) const {
         const std::size_t item_bytes = codec_.shape().input_bytes;
         for (std::uint64_t at = first; at < end; ++at) {
-            codec_.encode(at, text, to.first(item_bytes));
+            codec_.encode(first_record_ * items_each_ + at, text, to.first(item_bytes));
             to = to.subspan(item_bytes);
         }
         return to;
@@ -216,7 +231,7 @@ private:
             }
             return text;
         } catch (const RecordProblem& problem) {
-            reject_record(*file_, number, items_each_, record.line, problem);
+            reject_record(*file_, first_record_ + number, items_each_, record.line, problem);
         }
     }
 
@@ -224,6 +239,7 @@ private:
     Format format_;
     const ItemCodec& codec_;
     std::uint64_t items_each_;  // made of a record
+    std::uint64_t first_record_;
     RecordIndex index_;
     std::uint64_t count_;
     std::uint64_t bytes_indexed_;  // read from the file until there was an index
@@ -231,26 +247,39 @@ private:
 };
 
 template <class Format>
-std::unique_ptr<ItemSource> make_source(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format,
-                                        const ItemCodec& codec) {
-    return std::make_unique<TextSource<Format>>(std::move(file), range, std::move(format), codec);
+std::unique_ptr<FileSource> make_source(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format,
+                                        const ItemCodec& codec, const TextOptions& options) {
+    return std::make_unique<TextSource<Format>>(std::move(file), range, std::move(format), codec, options.threads);
 }
 
-RecordRange all_of(const InputFile& file, const JobConfig::Input& input) {
-    return {.begin = start_of_text(file), .end = file.size(), .items_each = input.count.value_or(1)};
+RecordRange all_of(const InputFile& file, const JobConfig::Input& input, const TextOptions& options) {
+    const std::uint64_t items_each = input.count.value_or(1);
+    return {.begin = start_of_text(file),
+            .end = file.size(),
+            .item = record_of(options.first_item, items_each),
+            .items_each = items_each};
+}
+
+/// What other files must have, too, where all columns make an item.
+std::string in_words(std::size_t columns, const std::vector<std::string>& header) {
+    std::string names;
+    for (const std::string& name : header) {
+        names += fmt::format("{} {}", names.empty() ? ":" : ",", quoted(name));
+    }
+    return count_of(columns, "column") + names;
 }
 
 }  // namespace
 
-std::unique_ptr<ItemSource> make_txt_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
-                                            const ItemCodec& codec) {
-    const RecordRange range = all_of(*file, input);
-    return make_source(std::move(file), range, TxtFormat(), codec);
+std::unique_ptr<FileSource> make_txt_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+                                            const ItemCodec& codec, const TextOptions& options) {
+    const RecordRange range = all_of(*file, input, options);
+    return make_source(std::move(file), range, TxtFormat(), codec, options);
 }
 
-std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
-                                              const ItemCodec& codec) {
-    const RecordRange range = all_of(*file, input);
+std::unique_ptr<FileSource> make_jsonl_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+                                              const ItemCodec& codec, const TextOptions& options) {
+    const RecordRange range = all_of(*file, input, options);
     JsonlFormat format;
     for (const ColumnRef& column : input.columns) {
         const auto* name = std::get_if<std::string>(&column);
@@ -258,14 +287,14 @@ std::unique_ptr<ItemSource> make_jsonl_source(std::unique_ptr<const InputFile> f
         format.columns.push_back(*name);
     }
     expects(!format.columns.empty(), "a .jsonl needs columns");
-    return make_source(std::move(file), range, std::move(format), codec);
+    return make_source(std::move(file), range, std::move(format), codec, options);
 }
 
-std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
-                                            const ItemCodec& codec) {
-    RecordRange range = all_of(*file, input);
-    range.item = input.header ? header_item : 0;
-    RecordReader reader(*file, range, CsvFraming(0));
+std::unique_ptr<FileSource> make_csv_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+                                            const ItemCodec& codec, const TextOptions& options) {
+    RecordRange range = all_of(*file, input, options);
+    const std::uint64_t first_record = std::exchange(range.item, input.header ? header_item : range.item);
+    RecordReader reader(*file, range, CsvFraming(0), header_window);
     CsvFormat format;
     if (const std::optional<Record> first = reader.next()) {
         std::vector<CsvField> fields;
@@ -275,7 +304,8 @@ std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> fil
             append_csv(fields[i], header[i]);
         }
         try {
-            format = {CsvColumns(input.columns, fields.size(), header), fields.size()};
+            format = {CsvColumns(input.columns, fields.size(), header), fields.size(),
+                      input.columns.empty() ? in_words(fields.size(), header) : std::string()};
         } catch (const RecordProblem& problem) {
             reader.reject_last(problem);
         }
@@ -284,8 +314,8 @@ std::unique_ptr<ItemSource> make_csv_source(std::unique_ptr<const InputFile> fil
             range.line = reader.line();
         }
     }
-    range.item = 0;
-    return make_source(std::move(file), range, std::move(format), codec);
+    range.item = first_record;
+    return make_source(std::move(file), range, std::move(format), codec, options);
 }
 
 }  // namespace sluice

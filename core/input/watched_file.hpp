@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "core/descriptor.hpp"
 
@@ -24,6 +25,13 @@ public:
     WatchedFile(Descriptor file, std::filesystem::path path);
 
     [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(opened_.st_size); }
+
+    /// Device and inode: equal only for the same file.
+    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> id() const noexcept {
+        return {opened_.st_dev, opened_.st_ino};
+    }
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
     /// As Descriptor::read_at.
     [[nodiscard]] Descriptor::Read read_at(std::uint64_t offset, std::span<std::byte> to) const noexcept {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -49,6 +50,63 @@ TEST(InputFormats, GiveTheSameBytesForTheSameItems) {
     }
     const std::vector<std::string> labels = labels_in(bytes, texts.size());
     EXPECT_GE(std::set<std::string>(labels.begin(), labels.end()).size(), 2U);
+}
+
+/// As a pattern's files, the first of them empty where a format has files without items.
+std::vector<std::string> write_parts(const JobFolder& job, const std::string& extension,
+                                     const std::vector<std::string>& parts) {
+    std::filesystem::create_directory(job.path() / extension);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        write_file(job.path() / extension / fmt::format("part-{:05}.{}", i, extension), parts[i]);
+    }
+    return {fmt::format("input.path={0}/*.{0}", extension)};
+}
+
+TEST(ManyInputFiles, GiveTheBytesOfTheJoinedFileOnAnyRanksAndInAnyChunks) {
+    const std::vector<std::string> texts = make_texts(37);
+    const JobFolder job(texts);
+    const std::vector<std::vector<std::string>> cut{{},
+                                                    {texts.begin(), texts.begin() + 11},
+                                                    {texts.begin() + 11, texts.begin() + 12},
+                                                    {},
+                                                    {texts.begin() + 12, texts.end()}};
+    const auto each = [&](const auto& as_file) {
+        std::vector<std::string> files;
+        for (const std::vector<std::string>& one : cut) {
+            files.push_back(as_file(one));
+        }
+        return files;
+    };
+    const auto as_npy = [](const std::vector<std::string>& some) {
+        return npy("|u1", fmt::format("({}, 1014)", some.size()), as_symbols(some));
+    };
+    const auto as_lines = [](const std::vector<std::string>& some) { return fmt::format("{}", fmt::join(some, "\n")); };
+    std::vector<std::string> with_other_columns = each(as_csv_with_header);
+    std::string field = as_csv(cut[2]);
+    field.pop_back();  // the line end
+    with_other_columns[2] = "body,extra\n" + field + ",x\n";
+    const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> forms{
+        {write_parts(job, "txt", each(as_lines)), {}},
+        {write_parts(job, "csv", with_other_columns), {"input.header=true", "input.columns=[\"body\"]"}},
+        {write_parts(job, "jsonl", each(as_jsonl)), {"input.columns=[\"body\"]"}},
+        {write_parts(job, "npy", each(as_npy)), {}},
+        {write_parts(job, "bin", each(as_one_hot)), {}},
+    };
+    const std::string expected = job.output_of(0, {});
+
+    int ranks = 0;
+    for (const char* const chunk_items : {"1", "7", "100000"}) {
+        for (const auto& [path, more] : forms) {
+            std::vector<std::string> settings = path;
+            settings.insert(settings.end(), more.begin(), more.end());
+            settings.push_back(fmt::format("pipeline.chunk_items={}", chunk_items));
+            EXPECT_EQ(job.output_of(ranks % 4, set(settings)), expected)
+                << path.front() << ", " << ranks % 4 << " ranks, chunks of " << chunk_items;
+            ++ranks;
+        }
+    }
+    const std::string threefold = job.output_of(0, set({"input.count=3"}));
+    EXPECT_EQ(job.output_of(2, set({"input.count=3", "pipeline.chunk_items=7", "input.path=txt/*.txt"})), threefold);
 }
 
 TEST(InputCount, GivesEachTextAsManyRowsInARowAndBelongsToTheRun) {

@@ -69,6 +69,7 @@ public:
     [[nodiscard]] InputReads reads() const noexcept override { return {}; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return step; }
     [[nodiscard]] std::string stamp() const override { return "fake"; }
+    [[nodiscard]] std::vector<SourceFile> files() const override { return {}; }
     void check_content() const override {}
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {

@@ -87,7 +87,7 @@ void run(std::vector<std::string> words) {
 void write_inputs(const Settings& settings, const fs::path& csv, const fs::path& u8) {
     const auto codec = open_classifier(false)->make_codec();
     JobConfig::Input input;
-    input.path = settings.csv;
+    input.paths = {settings.csv};
     input.format = InputFormat::csv;
     input.columns = {ColumnRef(2U), ColumnRef(3U)};
     const auto source = open_input(input, *codec);
@@ -272,13 +272,13 @@ void bench_one_hot(const Settings& settings, const fs::path& where) {
     const double item_bytes = static_cast<double>(file.bytes) / static_cast<double>(file.items);
     constexpr std::uint64_t most_plain_bytes = std::uint64_t{4} << 30;
     const PlainMemory plain(std::min(file.bytes, most_plain_bytes));
-    load(file.input.path, plain.bytes(), cores);  // unwritten pages all map to the same one
+    load(file.input.paths.front(), plain.bytes(), cores);  // unwritten pages all map to the same one
     std::vector<Rates> samples;
     std::vector<double> limits;
     std::vector<double> shares;
     for (int repeat = 0; repeat <= settings.repeats; ++repeat) {
         const double limit = read_limit(plain, cores, item_bytes);
-        const Rates rates = measure(settings, {"", file.input.path, {}, 1});
+        const Rates rates = measure(settings, {"", file.input.paths.front(), {}, 1});
         if (repeat > 0) {
             samples.push_back(rates);
             limits.push_back(limit);

@@ -65,6 +65,7 @@ public:
     [[nodiscard]] InputReads reads() const noexcept override { return source_.reads(); }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return source_.granularity(); }
     [[nodiscard]] std::string stamp() const override { return source_.stamp(); }
+    [[nodiscard]] std::vector<SourceFile> files() const override { return source_.files(); }
     void check_content() const override { source_.check_content(); }
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
@@ -90,8 +91,8 @@ void check(const Subject& subject, std::span<const std::byte> first_chunk) {
     const std::vector<std::byte>& block = subject.file.block;
     for (std::size_t i = 0; i < first_chunk.size(); ++i) {
         if (first_chunk[i] != block[i % block.size()]) {
-            throw ContractViolation(
-                fmt::format("{}: byte {} of the first chunk is wrong", subject.file.input.path.filename().string(), i));
+            throw ContractViolation(fmt::format("{}: byte {} of the first chunk is wrong",
+                                                subject.file.input.paths.front().filename().string(), i));
         }
     }
 }
@@ -141,7 +142,7 @@ std::uint64_t choose_times(const Subject& subject, std::uint32_t readers) {
 void measure(const Subject& subject, const Options& options) {
     const double item_bytes = static_cast<double>(subject.file.bytes) / static_cast<double>(subject.file.items);
     const PlainMemory memory(subject.file.bytes);
-    load(subject.file.input.path, memory.bytes(), std::ranges::max(options.readers));
+    load(subject.file.input.paths.front(), memory.bytes(), std::ranges::max(options.readers));
     std::map<std::uint32_t, std::uint64_t> times;
     for (const std::uint32_t readers : options.readers) {
         times[readers] = choose_times(subject, readers);
@@ -166,7 +167,7 @@ void measure(const Subject& subject, const Options& options) {
     for (const auto& [readers, of] : rates) {
         const auto [least, most] = std::minmax_element(of.share_of_read.begin(), of.share_of_read.end());
         fmt::print("{:6} {:7} {:12.0f} {:9.2f} {:14.2f}     {:.3f} ({:.3f} to {:.3f})\n",
-                   subject.file.input.path.extension().string().substr(1), readers, median(of.items),
+                   subject.file.input.paths.front().extension().string().substr(1), readers, median(of.items),
                    median(of.items) * item_bytes / giga, median(of.memory) / giga, median(of.share_of_read), *least,
                    *most);
     }
@@ -184,7 +185,7 @@ std::unique_ptr<ItemSource> open_measured(const ReaderFile& file, const ItemCode
     }
     const auto [least, most] = std::ranges::minmax(seconds);
     fmt::print("{:6} opened in {:.4f} s ({:.4f} to {:.4f}), {:.2f} GB/s\n",
-               file.input.path.extension().string().substr(1), median(seconds), least, most,
+               file.input.paths.front().extension().string().substr(1), median(seconds), least, most,
                static_cast<double>(file.bytes) / median(seconds) / giga);
     return source;
 }
@@ -212,7 +213,7 @@ void run(const Options& options) {
                  .chunk_items = chunk_items,
                  .items = chunks * chunk_items},
                 options);
-        std::filesystem::remove(file.input.path);
+        std::filesystem::remove(file.input.paths.front());
     }
 }
 
@@ -222,7 +223,7 @@ void compare_ways(const Options& options) {
     const ScratchFolder folder(options.folder);
     const ReaderFile file = write_reader_file(folder.path(), "bin", options.items, *codec, most);
     const PlainMemory memory(file.bytes);
-    load(file.input.path, memory.bytes(), most);
+    load(file.input.paths.front(), memory.bytes(), most);
     compare_dense_ways(file, *codec, memory, options.readers, options.repeats);
 }
 

@@ -52,7 +52,7 @@ public:
         : file_(file),
           codec_(codec),
           memory_(memory.bytes()),
-          input_(file.input.path),
+          input_(file.input.paths.front()),
           item_bytes_(file.bytes / file.items),
           wire_(file.items * codec.shape().input_bytes) {
         expects(file.bytes % file.items == 0, "a headerless file of fp32 items");
@@ -91,7 +91,7 @@ public:
     [[nodiscard]] Seconds pack_map(std::uint32_t threads) {
         const Instant begin = Clock::now();
         {
-            const FreshMap map(file_.input.path, file_.bytes);
+            const FreshMap map(file_.input.paths.front(), file_.bytes);
             const auto work = [&](std::uint32_t i) {
                 each(i, threads,
                      [&](std::uint64_t item) { pack(item, map.bytes().subspan(item * item_bytes_, item_bytes_)); });

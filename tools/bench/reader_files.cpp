@@ -164,7 +164,7 @@ ReaderFile write_reader_file(const std::filesystem::path& folder, std::string_vi
     const std::vector<std::string> texts = random_texts(dense ? dense_block_items : text_block_items);
     const std::uint64_t times = std::max<std::uint64_t>(1, (items + texts.size() - 1) / texts.size());
     ReaderFile file{.items = times * texts.size(), .block = encoded(texts, codec)};
-    file.input.path = folder / fmt::format("items.{}", format);
+    file.input.paths = {folder / fmt::format("items.{}", format)};
     std::string header;
     std::string block;
     if (dense) {
@@ -184,7 +184,7 @@ ReaderFile write_reader_file(const std::filesystem::path& folder, std::string_vi
         file.input.columns = {ColumnRef("text")};
         block = json_lines(texts);
     }
-    file.bytes = write_repeated(file.input.path, header, block, times, threads);
+    file.bytes = write_repeated(file.input.paths.front(), header, block, times, threads);
     return file;
 }
 

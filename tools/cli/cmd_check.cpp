@@ -6,9 +6,9 @@
 
 #include "core/chunk_grid.hpp"
 #include "core/config/config.hpp"
+#include "core/config/file_pattern.hpp"
 #include "core/error.hpp"
 #include "core/modes.hpp"
-#include "core/paths.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -21,18 +21,29 @@ inline constexpr std::array<std::string_view, 3> words_of<OutputState>{"new", "u
 
 namespace {
 
+/// One as a string, several as a list.
+nlohmann::ordered_json shown(const std::vector<std::filesystem::path>& paths) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const std::filesystem::path& path : paths) {
+        all.push_back((has_wildcards(path) ? path : without_brackets(path)).native());
+    }
+    return all.size() == 1 ? all.front() : all;
+}
+
 /// The findings, in the order of the job file.
 nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     const JobPlan& plan = prepared.plan;
     const JobConfig& job = prepared.job;
     nlohmann::ordered_json facts;
     facts["app"] = job.app;
-    if (!job.input.path.empty()) {
-        facts["input"] = {{"path", job.input.path.native()}, {"format", name_of(job.input.format)}};
+    if (!job.input.paths.empty()) {
+        facts["input"] = {{"path", shown(job.input.paths)},
+                          {"format", name_of(job.input.format)},
+                          {"files", prepared.source->files().size()}};
     }
     facts["input"]["items"] = plan.items;
-    if (!job.input.path.empty()) {
-        facts["input"]["file_bytes"] = size_of_file(job.input.path);
+    if (!job.input.paths.empty()) {
+        facts["input"]["file_bytes"] = prepared.source->reads().file;
     }
     facts["input"]["item_bytes"] = prepared.codec->shape().input_bytes;
     facts["model"] = job.model.weights ? nlohmann::ordered_json{{"weights", job.model.weights->native()}}
@@ -54,14 +65,21 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     return facts;
 }
 
+/// The first of a list will do.
+std::string in_words(const nlohmann::ordered_json& value) {
+    if (value.is_array()) {
+        return fmt::format("{} and {} more", in_words(value.front()), value.size() - 1);
+    }
+    return value.is_string() ? escaped(value.get<std::string>()) : value.dump();
+}
+
 std::string as_text(const nlohmann::ordered_json& facts) {
     std::string text;
     for (const auto& [section, values] : facts.items()) {
         std::string line;
         if (values.is_object()) {
             for (const auto& [key, value] : values.items()) {
-                const std::string shown = value.is_string() ? escaped(value.get<std::string>()) : value.dump();
-                line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, shown);
+                line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, in_words(value));
             }
         } else {
             line = escaped(values.get<std::string>());

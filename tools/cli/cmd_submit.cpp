@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/commit/file.hpp"
-#include "core/input/input_file.hpp"
+#include "core/input/input_files.hpp"
 #include "core/input/weights_file.hpp"
 #include "slurm/submit.hpp"
 #include "tools/cli/common_options.hpp"
@@ -61,8 +61,12 @@ std::string as_json(const ScriptPaths& paths, const std::optional<Submission>& s
 
 /// Finds now what the job would only find after queueing. Throws Error, as `sluice run` would.
 void check_files(const JobConfig& job, const Apps& apps) {
-    if (!job.input.path.empty()) {
-        (void)InputFile(job.input.path);
+    if (!job.input.paths.empty()) {
+        std::vector<std::filesystem::path> files;
+        for (const auto& file : open_input_files(job.input.paths)) {
+            files.push_back(file->path());
+        }
+        refuse_to_replace_input_files(job, files);
     }
     if (job.model.weights) {
         (void)WeightsFile(*job.model.weights);

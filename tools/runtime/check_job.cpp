@@ -26,18 +26,26 @@ void read_all(const ItemSource& source, std::uint32_t item_bytes) {
     }
 }
 
+/// By its first item.
+void read_each_record(const ItemSource& source, std::uint64_t items_each, std::uint32_t item_bytes) {
+    std::vector<std::byte> item(item_bytes);
+    for (std::uint64_t first = 0; first < source.count(); first += items_each) {
+        source.read(first, 1, item);
+    }
+}
+
 }  // namespace
 
 void check_prepared_job(const PreparedJob& prepared) {
     if (prepared.plan.device == DeviceKind::cuda) {
         (void)make_cuda_device(0);
     }
-    JobConfig::Input input = prepared.job.input;
+    const JobConfig::Input& input = prepared.job.input;
+    const std::uint32_t item_bytes = prepared.codec->shape().input_bytes;
     if (!input.count) {
-        read_all(*prepared.source, prepared.codec->shape().input_bytes);
-    } else if (!input.path.empty()) {  // each record once
-        input.count.reset();
-        read_all(*open_input(input, *prepared.codec), prepared.codec->shape().input_bytes);
+        read_all(*prepared.source, item_bytes);
+    } else if (!input.paths.empty()) {
+        read_each_record(*prepared.source, *input.count, item_bytes);
     }
 }
 

@@ -77,6 +77,14 @@ std::unique_ptr<ItemSource> open_items(const JobConfig& job, const ItemCodec& co
     return open_input(job.input, codec);
 }
 
+std::vector<std::filesystem::path> paths_of(const ItemSource& source) {
+    std::vector<std::filesystem::path> paths;
+    for (SourceFile& file : source.files()) {
+        paths.push_back(std::move(file.path));
+    }
+    return paths;
+}
+
 OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases, OpenFor purpose) {
     PhaseTimer opening(phases, Phase::job);
     auto app = open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights);
@@ -99,6 +107,7 @@ OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases, Ope
     fault_delay("index");
     auto source = open_items(job, *codec, purpose);  // if both fail, this error is reported
     index.stop();
+    refuse_to_replace_input_files(job, paths_of(*source));
     Weights weights = reading.get();
     return {.app = std::move(app),
             .app_files = std::move(app_files),

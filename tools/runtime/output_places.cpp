@@ -1,6 +1,7 @@
 #include "tools/runtime/output_places.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -153,6 +154,21 @@ void check_report_path(const Path& report, const Path& output) {
     refuse_output_folders(report, whole, output);
     refuse_other_files(report);
     check_folder_of(report, "output.report");
+}
+
+void refuse_to_replace_input_files(const JobConfig& job, const std::vector<Path>& files) {
+    for (const Path& written : {job.output.path, job.output.report}) {
+        struct stat output = {};
+        if (::stat(written.c_str(), &output) != 0) {  // what is not there yet has no other name
+            continue;
+        }
+        for (const Path& file : files) {
+            struct stat input = {};
+            if (::stat(file.c_str(), &input) == 0 && input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
+                refuse_to_replace(job, file, "input.path", [](std::string_view) { return std::string(); });
+            }
+        }
+    }
 }
 
 void place_report(std::string_view text, const Path& report, const Path& output) {

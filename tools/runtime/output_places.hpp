@@ -2,6 +2,9 @@
 
 #include <filesystem>
 #include <string_view>
+#include <vector>
+
+#include "core/config/config.hpp"
 
 namespace sluice {
 
@@ -18,6 +21,9 @@ void check_output_path(const std::filesystem::path& output);
 /// (E-SEC-024) if it would be inside a run's or an output's folder, of this or another job, take an output's name, or
 /// replace a file that is not a report.
 void check_report_path(const std::filesystem::path& report, const std::filesystem::path& output);
+
+/// Throws Error (refused, E-SEC-019) if an output of `job` would replace one of `files`, which its input.path names.
+void refuse_to_replace_input_files(const JobConfig& job, const std::vector<std::filesystem::path>& files);
 
 /// Writes the report `text`. Repeats these checks just before replacing an earlier report. Throws Error as
 /// check_report_path, and io_error.

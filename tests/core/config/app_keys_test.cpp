@@ -129,7 +129,7 @@ TEST(AppKeys, MoveWithTheOtherPathsOfAJob) {
     change_paths(job, [](const std::filesystem::path& path) { return "/x" / path; });
 
     EXPECT_EQ(job.settings.get<std::filesystem::path>("generate.prefixes"), "/x/p.txt");
-    EXPECT_EQ(job.input.path, "/x/articles.txt");
+    EXPECT_EQ(job.input.paths, Paths{"/x/articles.txt"});
     EXPECT_EQ(job.model.weights, "/x/model.safetensors");
     EXPECT_EQ(job.output.path, "/x/labels.csv");
     EXPECT_EQ(job.output.report, "/x/labels.csv.report.json");

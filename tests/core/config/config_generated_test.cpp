@@ -75,7 +75,7 @@ JobConfig random_job(std::mt19937_64& random) {
     };
     JobConfig job;
     job.app = apps[below(apps.size())].app;
-    job.input.path = word("in");
+    job.input.paths = {word("in")};
     job.input.format = InputFormat(below(6));
     if (job.input.format == InputFormat::csv) {
         job.input.header = below(2) == 1;

@@ -74,6 +74,8 @@ inline const std::string smallest_job =
     "model.weights = \"model.safetensors\"\n"  // line 3
     "output.path = \"labels.csv\"\n";          // line 4
 
+using Paths = std::vector<std::filesystem::path>;
+
 inline JobConfig parse(const std::string& text, const std::vector<Override>& overrides = {},
                        const std::filesystem::path& base = {}) {
     return parse_job(text, "job.toml", base, overrides, apps);

@@ -31,7 +31,7 @@ TEST(Overrides, TakeBareWordsWhereAStringIsExpected) {
                              set("output.path='a b.csv'"), set("pipeline.depth=auto"), set("output.report=a=b")});
 
     EXPECT_EQ(job.app, "gpt2");
-    EXPECT_EQ(job.input.path, "2024.txt");
+    EXPECT_EQ(job.input.paths, Paths{"2024.txt"});
     EXPECT_EQ(job.run.device, DeviceKind::host);
     EXPECT_EQ(job.output.path, "a b.csv");
     EXPECT_EQ(job.pipeline.depth, std::nullopt);

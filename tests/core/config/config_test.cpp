@@ -20,7 +20,7 @@ TEST(Config, FillsInEveryDefault) {
     const JobConfig job = parse(smallest_job);
 
     EXPECT_EQ(job.app, "classifier");
-    EXPECT_EQ(job.input.path, "articles.txt");
+    EXPECT_EQ(job.input.paths, Paths{"articles.txt"});
     EXPECT_EQ(job.input.format, InputFormat::txt);
     EXPECT_TRUE(job.input.columns.empty());
     EXPECT_FALSE(job.input.header);
@@ -42,7 +42,7 @@ TEST(Config, FillsInEveryDefault) {
 TEST(Config, DoesWithoutAnInputFileWhereItHasACountOfItems) {
     const JobConfig job = parse("app = \"namegen\"\ninput.count = 7\nmodel.random = 1\noutput.path = \"a.csv\"\n");
 
-    EXPECT_TRUE(job.input.path.empty());
+    EXPECT_TRUE(job.input.paths.empty());
     EXPECT_EQ(job.input.count, 7U);
 }
 
@@ -98,7 +98,7 @@ TEST(Config, TakesRelativePathsFromTheJobFilesFolder) {
     const JobConfig job =
         parse(smallest_job, {set("model.weights=/models/m.bin"), set("output.path=sub/x.csv")}, "jobs");
 
-    EXPECT_EQ(job.input.path, "jobs/articles.txt");
+    EXPECT_EQ(job.input.paths, Paths{"jobs/articles.txt"});
     EXPECT_EQ(*job.model.weights, "/models/m.bin");
     EXPECT_EQ(job.output.path, "jobs/sub/x.csv");
     EXPECT_EQ(job.output.report, "jobs/sub/x.csv.report.json");
@@ -154,7 +154,7 @@ TEST(JobFile, IsReadFromDisk) {
 
     const JobConfig job = read_job(folder.write("job.toml", smallest_job), {}, apps);
 
-    EXPECT_EQ(job.input.path, folder.path() / "articles.txt");
+    EXPECT_EQ(job.input.paths, Paths{folder.path() / "articles.txt"});
 }
 
 TEST(JobFile, ThatCannotBeReadIsNamed) {

@@ -14,7 +14,7 @@ constexpr std::size_t item_floats = 6;
 class BinarySource : public IoTest {
 protected:
     [[nodiscard]] JobConfig::Input input(std::string_view bytes, InputFormat format) const {
-        return {write("items.bin", bytes), format, {}, false, false};
+        return {{write("items.bin", bytes)}, format, {}, false, false};
     }
 
     /// Dense items 0, 1, 2, …; element i of item n is (7 n + i) mod 70.
@@ -144,7 +144,7 @@ TEST_F(BinarySource, FindsOutThatTheFileWasCutWhileInUse) {
         const JobConfig::Input in = input(bytes_of(dense_items(4)), format);
         const auto source = open_input(in, codec_);
 
-        std::filesystem::resize_file(in.path, 24);
+        std::filesystem::resize_file(in.paths.front(), 24);
 
         std::vector<std::byte> item(item_floats);
         const Error error = error_of([&] { source->read(3, 1, item); });

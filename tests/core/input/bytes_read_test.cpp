@@ -50,7 +50,7 @@ protected:
     [[nodiscard]] static std::size_t records() { return std::clamp<std::size_t>(500'000 / record_bytes(), 40, 1500); }
 
     [[nodiscard]] std::unique_ptr<ItemSource> open(std::optional<std::uint64_t> items_each = {}) const {
-        return open_input({.path = write("items", text_of(form(), records(), record_bytes())),
+        return open_input({.paths = {write("items", text_of(form(), records(), record_bytes()))},
                            .format = form().format,
                            .columns = form().columns,
                            .header = form().format == InputFormat::csv,
@@ -141,7 +141,7 @@ TEST_F(UnequalRecords, AreReadOnceToo) {
     const FakeCodec codec(16);
     for (const std::uint32_t chunk_items : {1U, 7U, 16U, 64U}) {
         const auto source =
-            open_input({.path = write("items.txt", text), .format = InputFormat::txt, .columns = {}}, codec);
+            open_input({.paths = {write("items.txt", text)}, .format = InputFormat::txt, .columns = {}}, codec);
 
         static_cast<void>(read_all(*source, codec, chunk_items));
 

@@ -14,7 +14,7 @@ using Columns = std::vector<ColumnRef>;
 class CsvSource : public IoTest {
 protected:
     [[nodiscard]] JobConfig::Input input(std::string_view bytes, Columns columns = {}, bool header = false) const {
-        return {write("items.csv", bytes), InputFormat::csv, std::move(columns), header, false};
+        return {{write("items.csv", bytes)}, InputFormat::csv, std::move(columns), header, false};
     }
     [[nodiscard]] std::vector<std::string> items(std::string_view bytes, Columns columns = {},
                                                  bool header = false) const {
@@ -135,7 +135,7 @@ TEST_F(CsvSource, NeedsARecordBelowTheHeader) {
     in.allow_empty = true;
     EXPECT_EQ(open_input(in, codec_)->count(), 0U);
 
-    in.path = write("items.csv", "");
+    in.paths = {write("items.csv", "")};
     EXPECT_EQ(open_input(in, codec_)->count(), 0U);
 }
 

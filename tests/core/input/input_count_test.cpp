@@ -43,7 +43,7 @@ class InputCount : public IoTest {
 protected:
     [[nodiscard]] JobConfig::Input texts(std::string_view lines, std::uint64_t count) const {
         JobConfig::Input input = no_file(count);
-        input.path = write("items.txt", lines);
+        input.paths = {write("items.txt", lines)};
         return input;
     }
     [[nodiscard]] static JobConfig::Input no_file(std::uint64_t count) {

@@ -32,10 +32,10 @@ protected:
             fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}\n", descr, shape);
         std::string file("\x93NUMPY\1\0", 8);
         file += {static_cast<char>(header.size()), '\0'};
-        return {write("rows.npy", file + header + std::string(data)), InputFormat::npy, {}, false, false};
+        return {{write("rows.npy", file + header + std::string(data))}, InputFormat::npy, {}, false, false};
     }
     [[nodiscard]] JobConfig::Input bin(std::string_view data) const {
-        return {write("rows.bin", data), InputFormat::onehot_f32, {}, false, false};
+        return {{write("rows.bin", data)}, InputFormat::onehot_f32, {}, false, false};
     }
     [[nodiscard]] std::vector<std::string> rows_of(const JobConfig::Input& input) const {
         std::vector<std::string> rows;
@@ -104,7 +104,7 @@ TEST_F(IntegerSource, RefusesOtherTypesShapesAndSizes) {
               "65 E-INP-030 rows.bin: 25 bytes are 2 items of 12 bytes and 1 left over");
     EXPECT_EQ(failure(bin(bytes<std::int32_t>({1, 2, 3, 66, 2, 3}))),
               "65 E-INP-032 rows.bin: item 1 (at byte 12): column 0 is 66");
-    EXPECT_EQ(failure({write("rows.u8", std::string(64, 'x')), InputFormat::u8, {}, false, false}),
+    EXPECT_EQ(failure({{write("rows.u8", std::string(64, 'x'))}, InputFormat::u8, {}, false, false}),
               "65 E-INP-032 rows.u8: this app has no uint8 input format");
 }
 

@@ -13,7 +13,7 @@ using Names = std::vector<ColumnRef>;
 class JsonlSource : public IoTest {
 protected:
     [[nodiscard]] JobConfig::Input input(std::string_view bytes, Names names) const {
-        return {write("items.jsonl", bytes), InputFormat::jsonl, std::move(names), false, false};
+        return {{write("items.jsonl", bytes)}, InputFormat::jsonl, std::move(names), false, false};
     }
     [[nodiscard]] std::vector<std::string> items(std::string_view bytes, Names names) const {
         return texts_of(*open_input(input(bytes, std::move(names)), codec_), codec_);

@@ -21,7 +21,7 @@ std::string npy(std::string_view dict, std::string_view data, char major = 1) {
 class NpySource : public IoTest {
 protected:
     [[nodiscard]] JobConfig::Input input(std::string_view bytes) const {
-        return {write("items.npy", bytes), InputFormat::npy, {}, false, false};
+        return {{write("items.npy", bytes)}, InputFormat::npy, {}, false, false};
     }
     [[nodiscard]] std::string failure(std::string_view bytes) const { return failure_of(input(bytes), codec_); }
     FakeCodec codec_{6};

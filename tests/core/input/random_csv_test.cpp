@@ -121,7 +121,7 @@ TEST_F(RandomCsv, ComesBackAsItWasWritten) {
         std::mt19937 random(seed);
         const Table table = random_table(random, 1 + seed % 4);
         const JobConfig::Input input{
-            write(std::to_string(seed), to_csv(table, random)), InputFormat::csv, {}, false, false};
+            {write(std::to_string(seed), to_csv(table, random))}, InputFormat::csv, {}, false, false};
 
         const auto source = open_input(input, codec_);
 
@@ -143,7 +143,7 @@ TEST_F(RandomCsv, IsAcceptedExactlyWhenAPlainParserAcceptsIt) {
         }
         Table table;
         const bool good = parse_plainly(text, table);
-        const JobConfig::Input input{write(std::to_string(seed), text), InputFormat::csv, {}, false, false};
+        const JobConfig::Input input{{write(std::to_string(seed), text)}, InputFormat::csv, {}, false, false};
 
         if (good) {
             ++accepted;

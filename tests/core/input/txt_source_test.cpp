@@ -17,7 +17,7 @@ using testing::IsEmpty;
 class TxtSource : public IoTest {
 protected:
     [[nodiscard]] JobConfig::Input input(std::string_view bytes, bool allow_empty = false) const {
-        return {write("items.txt", bytes), InputFormat::txt, {}, false, allow_empty};
+        return {{write("items.txt", bytes)}, InputFormat::txt, {}, false, allow_empty};
     }
     [[nodiscard]] std::vector<std::string> items(std::string_view bytes, bool allow_empty = false) const {
         return texts_of(*open_input(input(bytes, allow_empty), codec_), codec_);
@@ -140,7 +140,7 @@ TEST_F(TxtSource, FindsOutThatTheFileWasCutWhileInUse) {
     const JobConfig::Input in = input("one\ntwo\nthree\n");
     const auto source = open_input(in, codec_);
 
-    std::filesystem::resize_file(in.path, 5);
+    std::filesystem::resize_file(in.paths.front(), 5);
 
     const Error error = error_of([&] { static_cast<void>(read_all(*source, codec_, 3)); });
     EXPECT_EQ(error.code(), ExitCode::bad_data);
@@ -151,11 +151,11 @@ TEST_F(TxtSource, FindsOutThatTheFileWasCutWhileInUse) {
 TEST_F(TxtSource, FindsOutThatTheFileGrewOrWasRewritten) {
     const JobConfig::Input in = input("one\ntwo\n");
     const auto grown = open_input(in, codec_);
-    std::ofstream(in.path, std::ios::app) << "three\n";
+    std::ofstream(in.paths.front(), std::ios::app) << "three\n";
     const auto rewritten = open_input(in, codec_);
 
-    const auto later = std::filesystem::last_write_time(in.path) + std::chrono::seconds(2);
-    std::filesystem::last_write_time(in.path, later);
+    const auto later = std::filesystem::last_write_time(in.paths.front()) + std::chrono::seconds(2);
+    std::filesystem::last_write_time(in.paths.front(), later);
 
     std::vector<std::byte> item(256);
     EXPECT_THAT(error_of([&] { grown->read(0, 1, item); }).text().what, HasSubstr("changed while running (got 14"));

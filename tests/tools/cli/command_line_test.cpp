@@ -160,7 +160,8 @@ TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
     const ProcessResult json = sluice({"check", "job.toml", "--json", "--set=pipeline.chunk_items=2"}, folder.path());
 
     EXPECT_EQ(text.exit_code, 0) << text.err;
-    EXPECT_NE(text.out.find("path articles.txt, format txt, items 3, file_bytes 14"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("path articles.txt, format txt, files 1, items 3, file_bytes 14"), std::string::npos)
+        << text.out;
     EXPECT_NE(text.out.find("chunks 2, chunk_items 2"), std::string::npos) << text.out;
     EXPECT_NE(text.out.find("settings  output.scores "), std::string::npos) << text.out;
     const auto object = nlohmann::json::parse(json.out);

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "core/codec.hpp"
+#include "core/config/config.hpp"
+#include "core/input/input_files.hpp"
+#include "core/input/item_source.hpp"
+
+namespace sluice {
+
+/// The items of `files`, numbered one file after the other, indexed with several threads. Throws Error like
+/// open_input().
+[[nodiscard]] std::unique_ptr<ItemSource> make_many_source(InputFiles files, const JobConfig::Input& input,
+                                                           const ItemCodec& codec);
+
+}  // namespace sluice
