@@ -221,8 +221,7 @@ void CommittedOutput::publish() {
     const std::vector<SealedPart> sealed = committer_.value().finish();
     options_.policy.check_sources();
     explained([&] {
-        complete_ =
-            sluice::publish(*attempt_, plan_, identity_, sealed, committer_->failed_items(), options_.provenance);
+        complete_ = sluice::publish(*attempt_, plan_, identity_, sealed, committer_->failed_items(), options_.notes);
         leave_as_complete();
     });
     fault_point("finalize");

@@ -34,7 +34,7 @@ struct CommittedOutputOptions {
     std::chrono::seconds alive_within{60};        ///< Maximum age of a running attempt's heartbeat.
     std::chrono::milliseconds heartbeat{10'000};  ///< Interval of this attempt's heartbeat.
     AttemptFolder::OnWait on_wait{};              ///< Empty: an owner on another host that was killed is in use, too.
-    std::vector<std::pair<std::string, std::string>> provenance{};
+    ManifestNotes notes{};
     /// Called by the writing thread with the number of committed chunks: when the run has begun, and on each increase.
     std::function<void(std::uint64_t chunks)> on_commit = [](std::uint64_t) {};
 };

@@ -55,8 +55,14 @@ Manifest manifest_of(const Json& json, const RunPaths& paths) {
     if (const auto failed = json.find("failed_items"); failed != json.end()) {
         manifest.failed_items = failed->get<std::vector<std::uint64_t>>();
     }
+    for (const Json& input : json.value("inputs", Json::array())) {  // of an earlier version: none
+        manifest.notes.inputs.push_back({.path = input.at("path"),
+                                         .bytes = input.at("bytes"),
+                                         .first_item = input.at("first_item"),
+                                         .items = input.at("items")});
+    }
     for (const auto& [name, value] : json.at("provenance").items()) {
-        manifest.provenance.emplace_back(name, value.get<std::string>());
+        manifest.notes.provenance.emplace_back(name, value.get<std::string>());
     }
     return manifest;
 }
@@ -125,8 +131,15 @@ std::string encode(const Manifest& manifest) {
     for (const PublishedPart& part : manifest.parts) {
         parts.push_back(json_of(part));
     }
+    Json inputs = Json::array();
+    for (const PublishedInput& input : manifest.notes.inputs) {
+        inputs.push_back({{"path", json_safe(input.path)},
+                          {"bytes", input.bytes},
+                          {"first_item", input.first_item},
+                          {"items", input.items}});
+    }
     Json provenance = Json::object();
-    for (const auto& [name, value] : manifest.provenance) {
+    for (const auto& [name, value] : manifest.notes.provenance) {
         provenance[json_safe(name)] = json_safe(value);
     }
     return sealed_text({{"format", "sluice manifest"},
@@ -138,6 +151,7 @@ std::string encode(const Manifest& manifest) {
                         {"nonfinite", manifest.nonfinite()},
                         {"failed_items", manifest.failed_items},
                         {"parts", parts},
+                        {"inputs", inputs},
                         {"provenance", provenance}});
 }
 

@@ -20,14 +20,30 @@ struct PublishedPart {
     friend bool operator==(const PublishedPart&, const PublishedPart&) = default;
 };
 
+/// A file of the input, and its items among those of the output.
+struct PublishedInput {
+    std::string path{};
+    std::uint64_t bytes = 0;
+    std::uint64_t first_item = 0;
+    std::uint64_t items = 0;
+
+    friend bool operator==(const PublishedInput&, const PublishedInput&) = default;
+};
+
+/// For information; of the attempt that published.
+struct ManifestNotes {
+    std::vector<PublishedInput> inputs{};                           ///< In the order of their items.
+    std::vector<std::pair<std::string, std::string>> provenance{};  ///< Build, host, time.
+};
+
 /// MANIFEST.json: written last and never changed; an output is complete if and only if it exists.
 struct Manifest {
     std::string fingerprint{};  ///< Of the run's identity.
     std::uint32_t attempt = 0;  ///< The attempt that published it.
     std::string owner{};        ///< Owner::id of that attempt.
     std::vector<PublishedPart> parts{};
-    std::vector<std::uint64_t> failed_items{};                      ///< Items with a row, but no result.
-    std::vector<std::pair<std::string, std::string>> provenance{};  ///< For information: build, host, time.
+    std::vector<std::uint64_t> failed_items{};  ///< Items with a row, but no result.
+    ManifestNotes notes{};
 
     [[nodiscard]] std::uint64_t items() const;
     [[nodiscard]] std::uint64_t nonfinite() const;

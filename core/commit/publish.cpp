@@ -149,7 +149,7 @@ std::vector<SealedPart> place_all(const AttemptFolder& attempt, const PartPlan& 
 
 Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunIdentity& identity,
                  const std::vector<SealedPart>& sealed, const std::vector<std::uint64_t>& failed_items,
-                 const std::vector<std::pair<std::string, std::string>>& provenance) {
+                 const ManifestNotes& notes) {
     expects(sealed.size() == plan.parts(), "an output is published when all of its parts are sealed");
     attempt.check_fence();
     const RunPaths& paths = attempt.paths();
@@ -159,7 +159,7 @@ Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunId
                   .owner = attempt.owner().id,
                   .parts = lay_out(paths, place_all(attempt, plan, sealed)),
                   .failed_items = failed_items,
-                  .provenance = provenance};
+                  .notes = notes};
     expects(mine.items() == plan.grid().items(), "a manifest has every item once");
     check_published_sizes(paths, mine);
     if (place_manifest(mine, attempt) == Placed::now) {

@@ -17,6 +17,6 @@ namespace sluice {
 /// (E-OUT-073) if another file has the name, io_error.
 Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunIdentity& identity,
                  const std::vector<SealedPart>& sealed, const std::vector<std::uint64_t>& failed_items,
-                 const std::vector<std::pair<std::string, std::string>>& provenance);
+                 const ManifestNotes& notes);
 
 }  // namespace sluice

@@ -88,6 +88,36 @@ TEST(ManyFiles, OfARunMayBeMovedWithIt) {
     EXPECT_TRUE(contents(moved / "labels.csv") == expected);
 }
 
+TEST(ManyFiles, AreListedInTheManifestWithTheirItems) {
+    const std::vector<std::string> texts = make_texts(50);
+    const JobFolder job(texts);
+    write_parts(job, texts, {20, 5});
+    write_file(job.path() / "parts/01a.txt", "");
+    EXPECT_EQ(job.run_alone(joined(parts, set({"input.count=2"}))).exit_code, 0);
+
+    const json manifest = json::parse(contents(job.path() / "labels.csv.sluice/MANIFEST.json"));
+    const json report = json::parse(contents(job.path() / "labels.csv.report.json"));
+
+    std::uint64_t first = 0;
+    std::uint64_t bytes = 0;
+    const std::vector<std::pair<std::string, std::uint64_t>> expected{
+        {"00", 40}, {"01", 10}, {"01a", 0}, {"02", 40}, {"03", 10}};
+    ASSERT_EQ(manifest.at("inputs").size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const json& input = manifest.at("inputs").at(i);
+        const std::filesystem::path path = job.path() / "parts" / (expected[i].first + ".txt");
+        EXPECT_EQ(input.at("path"), path.native());
+        EXPECT_EQ(input.at("first_item"), first);
+        EXPECT_EQ(input.at("items"), expected[i].second);
+        EXPECT_EQ(input.at("bytes"), std::filesystem::file_size(path));
+        first += expected[i].second;
+        bytes += std::filesystem::file_size(path);
+    }
+    EXPECT_EQ(report.at("input").at("file_bytes"), bytes);
+    EXPECT_EQ(report.at("input").at("bytes_read"), bytes);
+    EXPECT_EQ(run_sluice(job, {"verify", "labels.csv"}).exit_code, 0);
+}
+
 TEST(ManyFiles, ThatDifferAreAnotherRun) {
     const std::vector<std::string> texts = mostly_held_texts(60);
     const JobFolder job(texts);

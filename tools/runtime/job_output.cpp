@@ -16,6 +16,7 @@
 #include "core/error.hpp"
 #include "core/machine/launch.hpp"
 #include "core/machine/provenance.hpp"
+#include "core/paths.hpp"
 #include "core/standard_error.hpp"
 #include "core/wording.hpp"
 #include "scheduler/text_table.hpp"
@@ -44,19 +45,31 @@ std::function<void()> check_of_files(const PreparedJob& prepared) {
     };
 }
 
+std::vector<PublishedInput> inputs_of(const ItemSource& source) {
+    std::vector<PublishedInput> inputs;
+    for (const SourceFile& file : source.files()) {
+        inputs.push_back({.path = without_dots(absolute_path(file.path)).native(),
+                          .bytes = file.bytes,
+                          .first_item = file.first_item,
+                          .items = file.items});
+    }
+    return inputs;
+}
+
 CommittedOutputOptions options_of(const PreparedJob& prepared) {
     const JobConfig::Output& output = prepared.job.output;
-    return {.path = output.path,
-            .format = output.format,
-            .codec = prepared.codec.get(),
-            .items = prepared.plan.items,
-            .chunk_items = prepared.plan.chunk_items,
-            .settings = settings_of(prepared),
-            .me = this_process(read_launch().slurm_job.value_or(std::string()), this_attempt().restarts),
-            .nonfinite = output.nonfinite,
-            // Without its name g++ 12 destroys its function twice when a later member throws.
-            .policy = CommitPolicy{.check_sources = check_of_files(prepared)},
-            .provenance = {{"build", build_id()}, {"host", host_name()}}};
+    return {
+        .path = output.path,
+        .format = output.format,
+        .codec = prepared.codec.get(),
+        .items = prepared.plan.items,
+        .chunk_items = prepared.plan.chunk_items,
+        .settings = settings_of(prepared),
+        .me = this_process(read_launch().slurm_job.value_or(std::string()), this_attempt().restarts),
+        .nonfinite = output.nonfinite,
+        // Without its name g++ 12 destroys its function twice when a later member throws.
+        .policy = CommitPolicy{.check_sources = check_of_files(prepared)},
+        .notes = {.inputs = inputs_of(*prepared.source), .provenance = {{"build", build_id()}, {"host", host_name()}}}};
 }
 
 RunPaths paths_of(const JobConfig::Output& output) {

@@ -37,7 +37,7 @@ void write_manifest(const RunFolder& folder, const SealedPart& sealed, const std
     const Manifest manifest{.fingerprint = fingerprint(identity_of(one_part(folder))),
                             .attempt = 1,
                             .parts = lay_out(paths, {sealed}),
-                            .provenance = {}};
+                            .notes = {}};
     static_cast<void>(place_text(encode(manifest), paths.manifest(), scratch));
 }
 
@@ -157,7 +157,7 @@ void attempt_with_rename(const RunFolder& folder, std::uint64_t variant) {
     write_text_durably(attempt.folder() / "manifest", encode(Manifest{.fingerprint = fingerprint(identity_of(job)),
                                                                       .attempt = attempt.number(),
                                                                       .parts = lay_out(paths, {sealed}),
-                                                                      .provenance = {}}));
+                                                                      .notes = {}}));
     std::filesystem::rename(attempt.folder() / "manifest", paths.manifest());
     fault_point("publish.manifest");
 }

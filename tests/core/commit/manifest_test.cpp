@@ -21,7 +21,8 @@ protected:
         return {.fingerprint = "0123",
                 .attempt = 3,
                 .parts = lay_out(paths_, {{0, 100, 0xFFFF000011112222, 36, 0}, {1, 50, 17, 14, 2}}),
-                .provenance = {{"host", "n07"}, {"build", "abc"}}};
+                .notes = {.inputs = {{"/in/a.csv", 70, 0, 36}, {"/in/b \xC3\xB6.csv", 30, 36, 14}},
+                          .provenance = {{"host", "n07"}, {"build", "abc"}}}};
     }
     [[nodiscard]] std::string reading(const std::string& text) const {
         write_contents(paths_.manifest(), text);
@@ -40,9 +41,22 @@ TEST_F(ManifestTest, ReadsBackAsItWasWritten) {
     EXPECT_EQ(read.parts, example().parts);
     EXPECT_EQ(read.fingerprint, "0123");
     EXPECT_EQ(read.attempt, 3U);
-    EXPECT_EQ(read.provenance, example().provenance);
+    EXPECT_EQ(read.notes.provenance, example().notes.provenance);
+    EXPECT_EQ(read.notes.inputs, example().notes.inputs);
     EXPECT_EQ(read.items(), 50U);
     EXPECT_EQ(read.nonfinite(), 2U);
+}
+
+TEST_F(ManifestTest, OfAnEarlierVersionHasNoInputs) {
+    Json json = Json::parse(encode(example()));
+    json.erase("inputs");
+    json.erase("checksum");
+    write_contents(paths_.manifest(), sealed_text(json));
+
+    const Manifest read = read_manifest(paths_).value();
+
+    EXPECT_THAT(read.notes.inputs, IsEmpty());
+    EXPECT_EQ(read.parts, example().parts);
 }
 
 TEST_F(ManifestTest, NamesEachPartWithItsPlace) {
