@@ -41,6 +41,9 @@ RunIdentity identity_of(const CommittedOutputOptions& options, const RowEncoder&
         .chunks_per_part = options.chunks_per_part.value_or(choose_chunks_per_part(grid.chunks(), chunk_bytes)),
         .layout = paths.layout,
         .settings = options.settings};
+    for (const PublishedInput& input : options.notes.inputs) {
+        identity.input_files.emplace_back(input.path);
+    }
     identity.settings.emplace_back("output.format", extension_of(options.format));
     identity.settings.emplace_back("output.fields", text_of(options.codec->output_fields()));
     return identity;

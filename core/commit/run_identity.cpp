@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -15,7 +16,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t format_version = 1;
-constexpr std::size_t most_identity_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_identity_bytes = std::size_t{64} << 20;  // a digest for each file of the input
 
 const char* name_of(OutputLayout layout) {
     return layout == OutputLayout::file ? "file" : "folder";
@@ -32,6 +33,26 @@ std::map<std::string, std::string> values_of(const RunIdentity& identity) {
         expects(fresh, "a run's identity has each setting once");
     }
     return values;
+}
+
+/// Of the setting `name`, which is removed; "" if there is none.
+std::string take(std::map<std::string, std::string>& values, std::string_view name) {
+    const auto node = values.extract(std::string(name));
+    return node.empty() ? std::string() : node.mapped();
+}
+
+/// By the digests of two runs of several files each; `is` names the files of the second one.
+std::string difference_of_files(const std::string& was, const std::string& now, const RunIdentity& is) {
+    if (was == now || was.empty() || now.empty()) {  // if one has a single file, its input says so
+        return {};
+    }
+    const auto first = std::ranges::mismatch(was, now).in2 - now.begin();
+    const auto file = static_cast<std::size_t>(first) / input_digest_length;
+    if (file >= is.input_files.size()) {
+        return fmt::format("input file {} (was there, is missing)", file + 1);
+    }
+    return fmt::format("input file {}, {} ({})", file + 1, quoted(is.input_files[file].native()),
+                       static_cast<std::size_t>(first) == was.size() ? "was not there" : "has other content");
 }
 
 [[noreturn]] void refuse_damaged(const std::filesystem::path& where) {
@@ -54,6 +75,10 @@ std::vector<std::string> differences(const RunIdentity& was, const RunIdentity& 
     std::map<std::string, std::string> before = values_of(was);
     std::map<std::string, std::string> after = values_of(is);
     std::vector<std::string> differing;
+    const std::string files = difference_of_files(take(before, input_digests), take(after, input_digests), is);
+    if (!files.empty()) {
+        differing.push_back(files);
+    }
     for (const auto& [name, value] : before) {
         const auto other = after.find(name);
         if (other == after.end()) {

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,10 @@
 #include "core/commit/run_paths.hpp"
 
 namespace sluice {
+
+/// The setting that tells several files of an input apart: a digest of each, of `input_digest_length` characters.
+inline constexpr std::string_view input_digests = "input.files";
+inline constexpr std::size_t input_digest_length = 8;
 
 /// Everything that determines the output's bytes, fixed by the first attempt; excludes ranks, nodes and devices.
 struct RunIdentity {
@@ -19,6 +25,8 @@ struct RunIdentity {
     OutputLayout layout = OutputLayout::file;
     /// Names and values, in any order: of the job ("app", "run.precision", …), and the content of its files.
     std::vector<std::pair<std::string, std::string>> settings{};
+    /// For messages, not stored: the input's files, where the setting input_digests has a digest for each.
+    std::vector<std::filesystem::path> input_files{};
 
     [[nodiscard]] PartPlan plan() const { return {ChunkGrid(items, chunk_items), chunks_per_part}; }
 };
@@ -27,7 +35,8 @@ struct RunIdentity {
 [[nodiscard]] std::string fingerprint(const RunIdentity& identity);
 
 /// "items (was 12, is 13)" for each difference, including names that only one of them has; of the chunks of a part,
-/// which follow from the rest, only where nothing else differs. Empty: the same run.
+/// which follow from the rest, only where nothing else differs; of an input's files, the first one that differs.
+/// Empty: the same run.
 [[nodiscard]] std::vector<std::string> differences(const RunIdentity& was, const RunIdentity& is);
 
 /// The contents of job.json.

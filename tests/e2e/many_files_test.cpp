@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Writes parts/00.txt, … with `texts` in parts of those sizes, over and over, the last text of a file without a line
 /// end.
@@ -118,7 +119,7 @@ TEST(ManyFiles, AreListedInTheManifestWithTheirItems) {
     EXPECT_EQ(run_sluice(job, {"verify", "labels.csv"}).exit_code, 0);
 }
 
-TEST(ManyFiles, ThatDifferAreAnotherRun) {
+TEST(ManyFiles, ThatDifferAreNamedWhenTheRunGoesOn) {
     const std::vector<std::string> texts = mostly_held_texts(60);
     const JobFolder job(texts);
     write_parts(job, texts, {13});
@@ -141,12 +142,16 @@ TEST(ManyFiles, ThatDifferAreAnotherRun) {
     const ProcessResult same = job.run_alone(
         joined(small_chunks, set({"input.path=['elsewhere/00.txt', 'elsewhere/01.txt', 'elsewhere/0[2-9].txt']"})));
 
-    for (const ProcessResult* const result : {&more, &other, &fewer, &turned}) {
-        EXPECT_EQ(result->exit_code, 78);
-        EXPECT_THAT(result->err, HasSubstr("E-CKP-090"));
+    for (const auto& [result, what] :
+         {std::pair(&more, "input file 6, "), std::pair(&other, "input file 3, "),
+          std::pair(&fewer, "input file 5 (was there, is missing)"), std::pair(&turned, "input file 1, ")}) {
+        EXPECT_EQ(result->exit_code, 78) << what;
+        EXPECT_THAT(result->err, HasSubstr("E-CKP-090")) << what;
+        EXPECT_THAT(result->err, HasSubstr(what));
     }
+    EXPECT_THAT(more.err, HasSubstr("parts/99.txt' (was not there)"));
     EXPECT_THAT(more.err, HasSubstr("input (was '5 files, "));
-    EXPECT_THAT(more.err, HasSubstr(", is '6 files, "));
+    EXPECT_THAT(other.err, HasSubstr("parts/02.txt' (has other content)"));
     EXPECT_EQ(same.exit_code, 0) << same.err;
 }
 
@@ -154,8 +159,11 @@ TEST(ManyFiles, AreASingleOneWhereTheyAre) {
     const std::vector<std::string> texts = mostly_held_texts(60);
     const JobFolder job(texts);
     EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+    const std::string identity = contents(job.path() / "labels.csv.sluice/job.json");
+
     const ProcessResult result = job.run_alone(joined(small_chunks, set({"input.path=[\"art*.txt\"]"})));
 
+    EXPECT_THAT(identity, Not(HasSubstr("input.files")));
     EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 

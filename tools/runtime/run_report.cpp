@@ -40,6 +40,8 @@ Provenance provenance_of(const CommittedOutput& output) {
     const ProgramFacts& program = program_facts();
     const RunIdentity& identity = output.identity();
     const Owner& me = output.owner();
+    std::vector<std::pair<std::string, std::string>> settings = identity.settings;
+    std::erase_if(settings, [](const auto& setting) { return setting.first == input_digests; });  // long
     return {.version = std::string(program.version),
             .commit = std::string(program.commit),
             .compiler = std::string(program.compiler),
@@ -49,7 +51,7 @@ Provenance provenance_of(const CommittedOutput& output) {
             .slurm_job = me.job.empty() ? std::nullopt : std::optional(me.job),
             .slurm_restarts = me.restarts,
             .fingerprint = fingerprint(identity),
-            .identity = identity.settings};
+            .identity = std::move(settings)};
 }
 
 RankReport report_of(const RankContext& context, const RankTrace& trace, GpuUses gpus, Instant common_start) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/checksum.hpp"
+#include "core/commit/run_identity.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -28,6 +29,15 @@ std::string stamp_of(const WeightBlob& weights) {
     const auto bytes = weights.memory.bytes();
     return fmt::format("{} bytes, XXH3 {}", bytes.size(),
                        fingerprint_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+}
+
+/// What tells which file differs where the stamp of all of them does.
+std::string digests_of(const std::vector<SourceFile>& files) {
+    std::string digests;
+    for (const SourceFile& file : files) {
+        digests += fingerprint_of(file.stamp).substr(0, input_digest_length);
+    }
+    return digests;
 }
 
 /// A second setting of the same name would be left out of the identity.
@@ -55,6 +65,9 @@ RunSettings settings_of(const PreparedJob& prepared) {
     const JobConfig& job = prepared.job;
     RunSettings settings = settings_of_input(job);
     settings.emplace_back(input_setting, prepared.source->stamp());
+    if (const std::vector<SourceFile> files = prepared.source->files(); files.size() > 1) {
+        settings.emplace_back(input_digests, digests_of(files));
+    }
     for (const AppSettings::Entry& entry : job.settings.entries()) {
         if (!std::holds_alternative<std::filesystem::path>(entry.value)) {  // its files are identified by content
             settings.emplace_back(entry.name, plain_text(entry.value));

@@ -54,6 +54,36 @@ TEST(RunIdentity, NamesTheSizeOfPartsOnlyWhereNothingElseDiffers) {
     EXPECT_THAT(differences(example(), other), ElementsAre("items (was '1000', is '999')"));
 }
 
+RunIdentity of_files(const std::string& input, const std::string& digests, std::vector<std::filesystem::path> files) {
+    RunIdentity identity = example();
+    identity.settings.emplace_back("input", input);
+    identity.settings.emplace_back(input_digests, digests);
+    identity.input_files = std::move(files);
+    return identity;
+}
+
+TEST(RunIdentity, NamesTheFirstFileThatDiffers) {
+    const RunIdentity was = of_files("2 files", "0123456789abcdef", {"a", "b"});
+
+    EXPECT_THAT(
+        differences(was, of_files("2 files, other", "0123456789abcdee", {"in/c", "in/d\n"})),
+        ElementsAre("input file 2, 'in/d\\x0a' (has other content)", "input (was '2 files', is '2 files, other')"));
+    EXPECT_THAT(differences(was, of_files("3 files", "0123456789abcdef01234567", {"a", "b", "c"})),
+                ElementsAre("input file 3, 'c' (was not there)", "input (was '2 files', is '3 files')"));
+    EXPECT_THAT(differences(of_files("3 files", "0123456789abcdef01234567", {"a", "b", "c"}), was),
+                ElementsAre("input file 3 (was there, is missing)", "input (was '3 files', is '2 files')"));
+    EXPECT_THAT(differences(was, decode_run_identity(encode(was), "job.json")), IsEmpty());
+}
+
+TEST(RunIdentity, LeavesOutDigestsWhereThereIsASingleFile) {
+    RunIdentity one = example();
+    one.settings.emplace_back("input", "1 file");
+
+    EXPECT_THAT(differences(of_files("2 files", "0123456789abcdef", {"a", "b"}), one),
+                ElementsAre("input (was '2 files', is '1 file')"));
+    EXPECT_NE(fingerprint(one), fingerprint(of_files("1 file", "", {})));
+}
+
 TEST(RunIdentity, DoesNotDependOnTheOrderOfItsSettings) {
     RunIdentity other = example();
     std::swap(other.settings[0], other.settings[2]);
