@@ -66,8 +66,10 @@ void check_length(const std::vector<std::filesystem::path>& paths, const std::st
 /// A pattern's extension is that of all its files.
 InputFormat format_of(const std::vector<std::filesystem::path>& paths, const std::string& where) {
     const auto format = [&](const std::filesystem::path& path) {
-        return format_by_extension<InputFormat>(path, where, "input.path",
-                                                hint_of_extension(path).value_or("set input.format"));
+        const char* const hint = path.has_extension()
+                                     ? "set input.format"
+                                     : "set input.format, or name the files of a folder, as in \"parts/*.csv\"";
+        return format_by_extension<InputFormat>(path, where, "input.path", hint_of_extension(path).value_or(hint));
     };
     const InputFormat first = format(paths.front());
     for (const std::filesystem::path& path : paths) {

@@ -204,6 +204,8 @@ TEST(Config, NamesTheExtensionsItKnows) {
     EXPECT_EQ(input.text.what,
               "input.path: got extension '.dat', expected an extension .csv .jsonl .txt .npy .bin .u8");
     EXPECT_EQ(input.text.hint, "set input.format");
+    EXPECT_EQ(refusal(smallest_job, {set("input.path=parts/")}).text.hint,
+              "set input.format, or name the files of a folder, as in \"parts/*.csv\"");
     EXPECT_EQ(output.text.what, "output.path: got no extension, expected an extension .csv .jsonl .npy .txt");
 }
 
