@@ -30,9 +30,10 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
 
 constexpr std::uint32_t chunks_held_back = 2;  // by the generator's models
 
-std::string texts(std::uint64_t items) {
+/// Of items [first, end).
+std::string texts(std::uint64_t first, std::uint64_t end) {
     std::string lines;
-    for (std::uint64_t item = 0; item < items; ++item) {
+    for (std::uint64_t item = first; item < end; ++item) {
         lines += fmt::format("{} the {} of the {} and {}\n", item, item * 7919 % 1009, item * 104'729 % 10'007,
                              item * 15'485'863 % 9973);
     }
@@ -81,7 +82,10 @@ std::string problem_of_manifest(const std::filesystem::path& output) {
 
 Job::Job(std::filesystem::path folder, JobOptions options) : folder_(std::move(folder)), options_(std::move(options)) {
     std::filesystem::create_directories(folder_ / "mpi");
-    write_file(folder_ / "items.txt", texts(options_.items));
+    for (std::uint64_t i = 0; i < options_.files; ++i) {
+        write_file(folder_ / fmt::format("items-{:05}.txt", i),
+                   texts(options_.items * i / options_.files, options_.items * (i + 1) / options_.files));
+    }
     write_file(folder_ / "alphabet", "abcdefghijklmnopqrstuvwxyz");
     const std::string app = options_.generates ? fmt::format(R"(app = "babble"
 generate.alphabet = "alphabet"
@@ -92,7 +96,7 @@ count = {}
                                                : R"(app = "classifier"
 output.scores = true
 [input]
-path = "items.txt"
+path = "items-*.txt"
 allow_empty = true
 )";
     write_file(folder_ / "job.toml", fmt::format(

@@ -73,6 +73,7 @@ Options parse(int argc, char** argv) {
     add("folder", po::value(&folder), "where to work; default: a new one in $TMPDIR, removed when all is well");
     add("items", po::value(&options.job.items)->default_value(120), "items of the job");
     add("chunk-items", po::value(&options.job.chunk_items)->default_value(2), "items of a chunk");
+    add("files", po::value(&options.job.files)->default_value(1), "files of the input; chunks span them");
     add("seed", po::value(&options.seed), "of everything random; default: a new one, printed");
     add("kills", po::value(&options.kills)->default_value(0), "SIGKILLs at random moments, to ranks or mpirun");
     add("ranks", po::value(&options.ranks)->default_value(4), "ranks of those runs; 0: without mpirun");
@@ -98,6 +99,9 @@ Options parse(int argc, char** argv) {
         std::exit(0);
     }
     po::notify(values);
+    if (options.job.files == 0) {
+        throw po::error("--files is at least 1");
+    }
     if (options.job.generates &&
         (options.stops || options.zombies > 0 || options.swaps > 0 || options.swap_points || !options.broken.empty())) {
         throw po::error("--generator has no input to swap, and no results that may be altered");
