@@ -26,11 +26,14 @@ void read_all(const ItemSource& source, std::uint32_t item_bytes) {
     }
 }
 
-/// By its first item.
-void read_each_record(const ItemSource& source, std::uint64_t items_each, std::uint32_t item_bytes) {
-    std::vector<std::byte> item(item_bytes);
-    for (std::uint64_t first = 0; first < source.count(); first += items_each) {
-        source.read(first, 1, item);
+/// Each record once, whatever the number of its items.
+void read_all_records(const PreparedJob& prepared, std::uint32_t item_bytes) {
+    JobConfig::Input one = prepared.job.input;
+    one.count.reset();
+    one.allow_empty = true;
+    for (const SourceFile& file : prepared.source->files()) {  // the others stay open once only
+        one.paths = {file.path};
+        read_all(*open_input(one, *prepared.codec), item_bytes);
     }
 }
 
@@ -40,12 +43,11 @@ void check_prepared_job(const PreparedJob& prepared) {
     if (prepared.plan.device == DeviceKind::cuda) {
         (void)make_cuda_device(0);
     }
-    const JobConfig::Input& input = prepared.job.input;
     const std::uint32_t item_bytes = prepared.codec->shape().input_bytes;
-    if (!input.count) {
+    if (prepared.job.input.count) {
+        read_all_records(prepared, item_bytes);
+    } else {
         read_all(*prepared.source, item_bytes);
-    } else if (!input.paths.empty()) {
-        read_each_record(*prepared.source, *input.count, item_bytes);
     }
 }
 
