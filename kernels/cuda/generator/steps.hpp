@@ -25,10 +25,10 @@ public:
 
 /// Sizes of a precision's steps, known before these are made.
 struct StepSizes {
-    std::uint32_t row_multiple;            ///< The number of rows is a multiple of it.
-    std::uint32_t most_rows;               ///< Maximum number of rows that step together: more gain nothing.
-    std::uint32_t matrices;                ///< As in StateRows.
-    std::uint32_t row_bytes;               ///< As in StateRows.
+    std::uint32_t row_multiple;  ///< The number of rows is a multiple of it.
+    std::uint32_t most_rows;     ///< Maximum number of rows that step together: more gain nothing or take too much.
+    std::uint32_t matrices;      ///< As in StateRows.
+    std::uint32_t row_bytes;     ///< As in StateRows.
     std::uint64_t work_bytes_per_row = 0;  ///< Device memory in bytes, besides states and scores.
 };
 
