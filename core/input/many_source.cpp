@@ -115,13 +115,19 @@ private:
         std::exception_ptr failure;
         for (std::size_t i = 0; i < end; ++i) {
             try {
-                is_large(i) ? index(i, threads_) : void();
+                if (is_large(i)) {
+                    index(i, threads_);
+                }
             } catch (...) {  // after the small files before it
                 failure = std::current_exception();
                 end = i;
             }
         }
-        const auto index_small = [&](std::size_t i) { is_large(i) ? void() : index(i, 1); };
+        const auto index_small = [&](std::size_t i) {
+            if (!is_large(i)) {
+                index(i, 1);
+            }
+        };
         for_all_files(end, index_small);
         if (failure) {
             std::rethrow_exception(failure);
