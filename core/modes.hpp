@@ -50,6 +50,15 @@ template <>
 inline constexpr std::array<std::string_view, 6> words_of<Precision>{"fp32", "tf32x3", "tf32",
                                                                      "bf16", "fp16",   "certified"};
 
+/// When a text is indexed.
+enum class IndexTime : std::uint8_t {
+    automatic,  ///< Of a large file whose run begins, `beside`.
+    first,      ///< Before anything is computed.
+    beside,     ///< While its first items are computed.
+};
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<IndexTime>{"auto", "first", "beside"};
+
 enum class PipelineMode { overlap, serial };
 template <>
 inline constexpr std::array<std::string_view, 2> words_of<PipelineMode>{"overlap", "serial"};

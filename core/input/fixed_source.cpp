@@ -47,7 +47,7 @@ public:
     FixedSource(std::unique_ptr<const InputFile> file, const FixedLayout& layout, const ItemCodec& codec)
         : file_(std::move(file)), layout_(layout), codec_(codec), bytes_opening_(file_->bytes_read()) {}
 
-    [[nodiscard]] std::uint64_t count() const noexcept override { return layout_.count; }
+    [[nodiscard]] std::uint64_t count() const override { return layout_.count; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return layout_.count * layout_.item_bytes; }
     [[nodiscard]] InputReads reads() const noexcept override {
         return {.file = file_->size(), .indexing = bytes_opening_, .items = file_->bytes_read() - bytes_opening_};

@@ -30,7 +30,7 @@ public:
     [[nodiscard]] std::string stamp() const override { return file().stamp(); }
     void check_content() const override { file().check_content(); }
     [[nodiscard]] std::vector<SourceFile> files() const override {
-        return {{.path = file().path(), .stamp = file().stamp(), .bytes = file().size(), .items = count()}};
+        return {{.path = file().path(), .stamp = file().stamp(), .bytes = file().size(), .items = known().count}};
     }
 };
 
@@ -38,10 +38,11 @@ public:
 struct TextOptions {
     std::uint64_t first_item = 0;  ///< As FileSource::number_from().
     std::uint32_t threads = 0;     ///< IndexOptions::threads.
+    bool beside = false;           ///< While its items are read (ItemSource::known()); else when its source is made.
 };
 
-/// Sources of the text formats, indexed when they are made (RecordIndex); read() starts at the nearest place that the
-/// index has. They take the file over. Throw Error (bad_data) as open_input does.
+/// Sources of the text formats, with a RecordIndex; read() starts at the nearest place that the index has. They take
+/// the file over. Throw Error (bad_data) as open_input does.
 [[nodiscard]] std::unique_ptr<FileSource> make_txt_source(std::unique_ptr<const InputFile> file,
                                                           const JobConfig::Input& input, const ItemCodec& codec,
                                                           const TextOptions& options);

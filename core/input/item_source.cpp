@@ -19,7 +19,7 @@ class NumberedSource final : public ItemSource {
 public:
     NumberedSource(std::uint64_t count, const ItemCodec& codec) : count_(count), codec_(codec) {}
 
-    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
+    [[nodiscard]] std::uint64_t count() const override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
     [[nodiscard]] InputReads reads() const noexcept override { return {}; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return items_worth_a_read; }
@@ -48,7 +48,7 @@ class CountedSource final : public ItemSource {
 public:
     CountedSource(InputFiles files, std::uint64_t count) : files_(std::move(files)), count_(count) {}
 
-    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
+    [[nodiscard]] std::uint64_t count() const override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return reads().file; }
     [[nodiscard]] InputReads reads() const noexcept override {
         InputReads reads;
@@ -91,16 +91,20 @@ std::unique_ptr<ItemSource> make_numbered_source(const JobConfig::Input& input, 
     return std::make_unique<NumberedSource>(input.count.value(), codec);
 }
 
+void refuse_empty(const ItemSource& source, const JobConfig::Input& input, const std::string& where) {
+    if (source.count() == 0 && !input.allow_empty) {
+        throw Error(ExitCode::bad_data, {"E-INP-029", where, "no items (expected at least one)",
+                                         "set [input].allow_empty = true if that is right"});
+    }
+}
+
 std::unique_ptr<ItemSource> make_source(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec) {
     const std::string where =
         files.size() == 1 ? files.front()->where() : fmt::format("input.path ({} files)", files.size());
     std::unique_ptr<ItemSource> source = files.size() == 1
                                              ? make_file_source(std::move(files.front()), input, codec, {})
                                              : make_many_source(std::move(files), input, codec);
-    if (source->count() == 0 && !input.allow_empty) {
-        throw Error(ExitCode::bad_data, {"E-INP-029", where, "no items (expected at least one)",
-                                         "set [input].allow_empty = true if that is right"});
-    }
+    refuse_empty(*source, input, where);
     return source;
 }
 
@@ -116,6 +120,21 @@ std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const Item
     return make_source(open_input_files(input.paths), input, codec);
 }
 
+std::unique_ptr<ItemSource> open_growing_input(const JobConfig::Input& input, const ItemCodec& codec,
+                                               std::uint64_t items, std::uint64_t least_bytes) {
+    InputFiles files = open_input_files(input.paths);
+    if (files.size() != 1 || files.front()->size() < least_bytes) {
+        return make_source(std::move(files), input, codec);
+    }
+    const std::string where = files.front()->where();
+    std::unique_ptr<ItemSource> source = make_file_source(std::move(files.front()), input, codec, {.beside = true});
+    static_cast<void>(source->wait_for(std::max<std::uint64_t>(items, 1), {}));
+    if (source->known().is_all) {
+        refuse_empty(*source, input, where);
+    }
+    return source;
+}
+
 std::unique_ptr<ItemSource> open_counted_input(const JobConfig::Input& input, const ItemCodec& codec,
                                                const CountedInput& counted) {
     if (input.paths.empty()) {
@@ -128,8 +147,7 @@ std::unique_ptr<ItemSource> open_counted_input(const JobConfig::Input& input, co
     return make_source(std::move(files), input, codec);
 }
 
-std::string read_sample(const ItemSource& source, std::uint32_t most, std::uint32_t input_bytes) {
-    const std::uint64_t count = source.count();
+std::string read_sample(const ItemSource& source, std::uint64_t count, std::uint32_t most, std::uint32_t input_bytes) {
     const std::uint64_t wanted = std::min<std::uint64_t>(most, count);
     const std::uint64_t groups = std::min(most_groups, wanted);
     std::string sample(wanted * input_bytes, '\0');

@@ -31,7 +31,7 @@ public:
         }
     }
 
-    [[nodiscard]] std::uint64_t count() const noexcept override { return first_items_.back(); }
+    [[nodiscard]] std::uint64_t count() const override { return first_items_.back(); }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return granularity_; }
 

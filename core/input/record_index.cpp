@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
 #include "core/input/framing.hpp"
 #include "core/input/record_reader.hpp"
 #include "core/input/record_stitcher.hpp"
@@ -33,7 +34,8 @@ std::uint32_t usable_cpus() {
 
 class Indexer {
 public:
-    Indexer(const InputFile& file, const RecordRange& range, std::size_t columns, const IndexOptions& options)
+    Indexer(const InputFile& file, const RecordRange& range, std::size_t columns, const IndexOptions& options,
+            const AddPlaces& add, const std::stop_token& stop)
         : file_(file),
           range_(range),
           columns_(columns),
@@ -41,14 +43,20 @@ public:
           blocks_((range.end - range.begin + block_bytes_ - 1) / block_bytes_),
           threads_(options.threads),
           scanner_(options.scanner),
+          add_(add),
+          stop_(stop),
           waiting_(blocks_ahead * threads_),
           stitcher_(file, range, columns) {
         expects(threads_ >= 1 && block_bytes_ >= 1 && block_bytes_ <= longest_record,
                 "an index has threads and blocks");
     }
 
-    RecordIndex run() {
+    void run() {
         {
+            const std::stop_callback wake(stop_, [this] {
+                const std::lock_guard lock(mutex_);
+                moved_.notify_all();
+            });
             std::vector<std::jthread> others;
             for (std::uint32_t i = 1; i < threads_; ++i) {
                 others.emplace_back([this] { work(); });
@@ -58,10 +66,18 @@ public:
         if (failure_) {
             std::rethrow_exception(failure_);
         }
-        if (stopped_ || !stitcher_.finish()) {
+        if (!is_wrong_ && stitched_ != blocks_) {
+            return;  // as asked
+        }
+        if (is_wrong_ || !stitcher_.finish()) {
             columns_ == 0 ? explain(LineFraming()) : explain(CsvFraming(columns_));
         }
-        return std::move(stitcher_).index();
+        file_.check_unchanged();
+        std::vector<RecordIndex::Checkpoint> last = stitcher_.take_new();
+        if (stitcher_.end().record != 0) {
+            last.push_back(stitcher_.end());
+        }
+        add_(last);
     }
 
 private:
@@ -92,8 +108,9 @@ private:
 
     std::optional<std::uint64_t> claim() {
         std::unique_lock lock(mutex_);
-        moved_.wait(lock, [&] { return stopped_ || claimed_ == blocks_ || claimed_ < stitched_ + waiting_.size(); });
-        return stopped_ || claimed_ == blocks_ ? std::nullopt : std::optional(claimed_++);
+        const auto is_over = [&] { return is_wrong_ || claimed_ == blocks_ || stop_.stop_requested(); };
+        moved_.wait(lock, [&] { return is_over() || claimed_ < stitched_ + waiting_.size(); });
+        return is_over() ? std::nullopt : std::optional(claimed_++);
     }
 
     [[nodiscard]] std::uint64_t begin_of(std::uint64_t number) const { return range_.begin + number * block_bytes_; }
@@ -123,22 +140,26 @@ private:
         const std::lock_guard lock(mutex_);
         std::swap(waiting_[number % waiting_.size()], block);
         const std::uint64_t stitched_before = stitched_;
-        while (!stopped_ && waiting_[stitched_ % waiting_.size()].is_scanned) {
+        while (!is_wrong_ && waiting_[stitched_ % waiting_.size()].is_scanned) {
             stitch(waiting_[stitched_ % waiting_.size()]);
         }
-        if (stopped_ || stitched_ != stitched_before) {
+        if (is_wrong_ || stitched_ != stitched_before) {
             moved_.notify_all();
         }
     }
 
     void stitch(Block& block) {
+        fault_delay("block");
         block.is_scanned = false;
         failure_ = std::exchange(block.failure, nullptr);
         try {
-            stopped_ = failure_ || !stitcher_.add(block.scan, begin_of(stitched_), end_of(stitched_));
+            is_wrong_ = failure_ || !stitcher_.add(block.scan, begin_of(stitched_), end_of(stitched_));
+            if (const auto further = stitcher_.take_new(); !is_wrong_ && !further.empty()) {
+                add_(further);
+            }
         } catch (...) {  // for the thread that waits for all
             failure_ = std::current_exception();
-            stopped_ = true;
+            is_wrong_ = true;
         }
         ++stitched_;
     }
@@ -161,12 +182,14 @@ private:
     std::uint64_t blocks_;
     std::uint32_t threads_;
     BlockScanner scanner_;
+    const AddPlaces& add_;
+    std::stop_token stop_;
 
     std::mutex mutex_;  // of all below
     std::condition_variable moved_;
     std::uint64_t claimed_ = 0;
     std::uint64_t stitched_ = 0;
-    bool stopped_ = false;
+    bool is_wrong_ = false;
     std::exception_ptr failure_;
     std::vector<Block> waiting_;  // block `number` at number % size
     RecordStitcher stitcher_;
@@ -174,9 +197,8 @@ private:
 
 }  // namespace
 
-RecordIndex::RecordIndex(std::vector<Checkpoint> checkpoints, const Checkpoint& end)
-    : checkpoints_(std::move(checkpoints)) {
-    checkpoints_.push_back(end);
+void RecordIndex::extend(std::span<const Checkpoint> further) {
+    checkpoints_.insert(checkpoints_.end(), further.begin(), further.end());
 }
 
 std::uint32_t RecordIndex::granularity() const noexcept {
@@ -212,14 +234,19 @@ std::uint32_t choose_index_threads(std::uint32_t cores, std::uint64_t bytes) {
         std::clamp<std::uint64_t>(bytes / thread_bytes, 1, std::clamp(cores, 1U, most_threads)));
 }
 
-RecordIndex index_records(const InputFile& file, const RecordRange& range, std::size_t columns,
-                          const IndexOptions& options) {
+void find_records(const InputFile& file, const RecordRange& range, std::size_t columns, const IndexOptions& options,
+                  const AddPlaces& add, const std::stop_token& stop) {
     IndexOptions chosen = options;
     if (chosen.threads == 0) {
         chosen.threads = choose_index_threads(usable_cpus(), range.end - range.begin);
     }
-    RecordIndex index = Indexer(file, range, columns, chosen).run();
-    file.check_unchanged();
+    Indexer(file, range, columns, chosen, add, stop).run();
+}
+
+RecordIndex index_records(const InputFile& file, const RecordRange& range, std::size_t columns,
+                          const IndexOptions& options) {
+    RecordIndex index({.record = 0, .offset = range.begin, .line = range.line});
+    find_records(file, range, columns, options, [&](auto further) { index.extend(further); });
     return index;
 }
 

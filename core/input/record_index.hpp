@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
 #include <vector>
 
 #include "core/input/block_scan.hpp"
@@ -22,8 +25,11 @@ public:
         friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
     };
 
-    /// `checkpoints` ascend and begin with record 0; `end` lies behind the last record, its `record` is their number.
-    RecordIndex(std::vector<Checkpoint> checkpoints, const Checkpoint& end);
+    /// Of no records; the first begins at `begin`.
+    explicit RecordIndex(const Checkpoint& begin) : checkpoints_{begin} {}
+
+    /// Adds the next checkpoints, ascending; the last one lies behind all records so far.
+    void extend(std::span<const Checkpoint> further);
 
     [[nodiscard]] std::uint64_t count() const noexcept { return checkpoints_.back().record; }
 
@@ -65,9 +71,17 @@ struct IndexOptions {
 /// Number of threads for indexing `bytes`: starting one pays only for a few MiB each.
 [[nodiscard]] std::uint32_t choose_index_threads(std::uint32_t cores, std::uint64_t bytes);
 
-/// Finds the records of `range`, which begins with a record. `columns`: of each record of comma-separated values; 0: a
-/// record is a line. Several threads scan blocks of the file; the mistake that is reported is always the first one, as
-/// by RecordReader. Throws Error (bad_data, io_error).
+/// Takes places behind further records, in file order.
+using AddPlaces = std::function<void(std::span<const RecordIndex::Checkpoint> further)>;
+
+/// Finds the records of `range`, which begins with a record, and hands them to `add` as they are found, from one thread
+/// at a time: what RecordIndex::extend() takes. `columns`: of each record of comma-separated values; 0: a record is a
+/// line. Several threads scan blocks of the file; the mistake that is reported is always the first one, as by
+/// RecordReader. Returns early after a request to stop. Throws Error (bad_data, io_error).
+void find_records(const InputFile& file, const RecordRange& range, std::size_t columns, const IndexOptions& options,
+                  const AddPlaces& add, const std::stop_token& stop = {});
+
+/// All at once.
 [[nodiscard]] RecordIndex index_records(const InputFile& file, const RecordRange& range, std::size_t columns,
                                         const IndexOptions& options = {});
 

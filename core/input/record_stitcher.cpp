@@ -85,7 +85,9 @@ void RecordStitcher::close_stretch(std::uint64_t records) {
     const std::uint64_t step =
         std::bit_floor(std::clamp<std::uint64_t>(checkpoint_bytes * records / bytes, 1, checkpoint_records));
     for (std::uint64_t i = 0; i < records; i += step) {
-        checkpoints_.push_back(stretch_[i]);
+        if (stretch_[i].record != 0) {
+            new_.push_back(stretch_[i]);
+        }
     }
 }
 

@@ -32,8 +32,11 @@ public:
     /// The rest of the range, from the first record that is not complete; everything before it is well-formed.
     [[nodiscard]] RecordRange from_open_record() const;
 
-    /// Call after finish().
-    [[nodiscard]] RecordIndex index() && { return {std::move(checkpoints_), begin_}; }
+    /// Checkpoints found since the last call, but that of record 0.
+    [[nodiscard]] std::vector<RecordIndex::Checkpoint> take_new() { return std::exchange(new_, {}); }
+
+    /// Call after finish(): behind the last record.
+    [[nodiscard]] const RecordIndex::Checkpoint& end() const noexcept { return begin_; }
 
 private:
     [[nodiscard]] bool has_all_columns(std::uint64_t commas) const;
@@ -50,7 +53,7 @@ private:
     std::uint64_t commas_ = 0;                                           // of the open record
     bool inside_ = false;                                                // quotes
     std::array<RecordIndex::Checkpoint, checkpoint_records> stretch_{};  // records since the last multiple
-    std::vector<RecordIndex::Checkpoint> checkpoints_;
+    std::vector<RecordIndex::Checkpoint> new_;
 };
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,7 @@
 #include "core/error.hpp"
 #include "core/input/checked.hpp"
 #include "core/input/framing.hpp"
-#include "core/input/record_index.hpp"
+#include "core/input/growing_index.hpp"
 #include "core/input/record_reader.hpp"
 #include "core/input/record_text.hpp"
 #include "core/input/stretch_cache.hpp"
@@ -93,24 +94,57 @@ template <class Format>
 class TextSource final : public FileSource {
 public:
     TextSource(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec,
-               std::uint32_t threads)
+               const TextOptions& options)
         : file_(std::move(file)),
           format_(std::move(format)),
           codec_(codec),
           items_each_(range.items_each),
           first_record_(range.item),
-          index_(index_records(*file_, range, format_.width(), {.threads = threads})),
-          count_(multiply(index_.count(), items_each_)),
-          bytes_indexed_(file_->bytes_read()) {}
+          bytes_opening_(file_->bytes_read()),
+          text_bytes_(range.end - range.begin),
+          index_(*file_, range, format_.width(), {.threads = options.threads}) {
+        if (!options.beside) {
+            index_.wait();
+            static_cast<void>(count());
+            bytes_indexed_ = file_->bytes_read();
+        }
+    }
 
-    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
-    [[nodiscard]] std::uint64_t bytes() const noexcept override { return index_.bytes(); }
+    [[nodiscard]] std::uint64_t count() const override {
+        index_.wait();
+        return known().count;
+    }
+    [[nodiscard]] Known known() const override { return items_of(index_.known()); }
+    [[nodiscard]] Known wait_for(std::uint64_t items, const std::stop_token& stop) const override {
+        return items_of(index_.wait_for(record_of(items + items_each_ - 1, items_each_), stop));
+    }
+    [[nodiscard]] std::optional<Interval> indexed_beside() const override {
+        return bytes_indexed_ ? std::nullopt : index_.time();
+    }
+    void give_up_index() const noexcept override { index_.give_up(); }
+    [[nodiscard]] std::uint64_t estimate_count() const noexcept override {
+        return index_.look([this](const RecordIndex& index) {
+            const std::uint64_t found = index.count();
+            const auto bytes_each = found == 0 ? static_cast<double>(least_record())
+                                               : static_cast<double>(index.bytes()) / static_cast<double>(found);
+            const auto records = static_cast<std::uint64_t>(static_cast<double>(text_bytes_) / bytes_each);
+            return (index_.is_complete() ? found : std::max(found, records)) * items_each_;
+        });
+    }
+    [[nodiscard]] std::uint64_t upper_bound() const override {
+        return multiply(text_bytes_ / least_record() + 1, items_each_);
+    }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override {
+        return index_.look([](const RecordIndex& index) { return index.bytes(); });
+    }
     [[nodiscard]] InputReads reads() const noexcept override {
-        return {.file = file_->size(), .indexing = bytes_indexed_, .items = file_->bytes_read() - bytes_indexed_};
+        const std::uint64_t indexing = bytes_indexed_.value_or(bytes_opening_ + bytes());
+        return {.file = file_->size(), .indexing = indexing, .items = file_->bytes_read() - indexing};
     }
     [[nodiscard]] std::uint32_t granularity() const noexcept override {
         constexpr std::uint64_t most = 1024;  // a chunk is to have several parts
-        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(index_.granularity() * items_each_, 1, most));
+        const std::uint64_t records = index_.look([](const RecordIndex& index) { return index.granularity(); });
+        return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(records * items_each_, 1, most));
     }
 
     void number_from(std::uint64_t first) noexcept override { first_record_ = record_of(first, items_each_); }
@@ -119,7 +153,9 @@ public:
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;
-        expects(first <= count_ && count <= count_ - first, "ItemSource::read stays inside the items");
+        const std::uint64_t readable =
+            index_.look([](const RecordIndex& index) { return index.count(); }) * items_each_;
+        expects(first <= readable && count <= readable - first, "ItemSource::read stays inside the known items");
         expects(to.size() == count * item_bytes, "ItemSource::read has room for exactly its items");
         if (count == 0) {
             return;
@@ -127,11 +163,12 @@ public:
         const std::uint64_t end = first + count;
         for (std::uint64_t at = first; at < end;) {
             const std::uint64_t record = at / items_each_;
-            const std::uint64_t begin = index_.place_before(record);
-            const std::uint64_t behind = index_.place_behind(record);
+            const auto [begin, behind] = index_.look([record](const RecordIndex& index) {
+                return std::pair(index.place_before(record), index.place_behind(record));
+            });
             const bool is_whole = at == begin * items_each_ && behind * items_each_ <= end;
             const std::uint64_t stop =
-                is_whole ? index_.place_before(end / items_each_) * items_each_ : std::min(end, behind * items_each_);
+                is_whole ? place_before(end / items_each_) * items_each_ : std::min(end, behind * items_each_);
             const auto items = to.subspan((at - first) * item_bytes, (stop - at) * item_bytes);
             is_whole ? read_whole(at, stop, items) : read_part(begin, behind, at, stop, items);
             at = stop;
@@ -141,6 +178,17 @@ public:
 
 private:
     using Reader = RecordReader<typename Format::Framing>;
+
+    /// Bytes of commas and a line feed.
+    [[nodiscard]] std::uint64_t least_record() const noexcept { return std::max<std::uint64_t>(format_.width(), 1); }
+
+    [[nodiscard]] Known items_of(const Known& records) const {
+        return {.count = multiply(records.count, items_each_), .is_all = records.is_all};
+    }
+
+    [[nodiscard]] std::uint64_t place_before(std::uint64_t record) const {
+        return index_.look([record](const RecordIndex& index) { return index.place_before(record); });
+    }
 
     [[nodiscard]] static std::uint64_t multiply(std::uint64_t records, std::uint64_t items_each) {
         const std::optional<std::uint64_t> items = checked_multiply(records, items_each);
@@ -196,7 +244,7 @@ private:
     }
 
     [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint64_t records) const {
-        RecordRange range = index_.range_of(first, records);
+        RecordRange range = index_.look([=](const RecordIndex& index) { return index.range_of(first, records); });
         range.item += first_record_;
         range.items_each = items_each_;
         return range;
@@ -240,16 +288,17 @@ private:
     const ItemCodec& codec_;
     std::uint64_t items_each_;  // made of a record
     std::uint64_t first_record_;
-    RecordIndex index_;
-    std::uint64_t count_;
-    std::uint64_t bytes_indexed_;  // read from the file until there was an index
+    std::uint64_t bytes_opening_;                 // read from the file before it was indexed
+    std::optional<std::uint64_t> bytes_indexed_;  // nullopt: beside reads of items
+    std::uint64_t text_bytes_;
+    GrowingIndex index_;
     mutable StretchCache shared_;
 };
 
 template <class Format>
 std::unique_ptr<FileSource> make_source(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format,
                                         const ItemCodec& codec, const TextOptions& options) {
-    return std::make_unique<TextSource<Format>>(std::move(file), range, std::move(format), codec, options.threads);
+    return std::make_unique<TextSource<Format>>(std::move(file), range, std::move(format), codec, options);
 }
 
 RecordRange all_of(const InputFile& file, const JobConfig::Input& input, const TextOptions& options) {

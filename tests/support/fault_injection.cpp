@@ -25,27 +25,44 @@ namespace {
 constexpr std::string_view any_point = "any";
 constexpr std::string_view any_call = "call";
 
-constexpr std::array<std::string_view, 33> point_names{"abandon",      "abandoned",
-                                                       "attempt.made", "adopt.listed",
-                                                       "adopt.copied", "data.written",
-                                                       "data.synced",  "jrn.half",
-                                                       "jrn.written",  "jrn.synced",
-                                                       "seal",         "publish.assembled",
-                                                       "publish.link", "publish.manifest",
-                                                       "finalize",     "result",
-                                                       "due",          "close",
-                                                       "copy",         "fdatasync",
-                                                       "fsync",        "link",
-                                                       "list",         "mkdir",
-                                                       "open",         "read",
-                                                       "rename",       "renameat2",
-                                                       "rmdir",        "stat",
-                                                       "unlink",       "write",
+constexpr std::array<std::string_view, 34> point_names{"counted",
+                                                       "abandon",
+                                                       "abandoned",
+                                                       "attempt.made",
+                                                       "adopt.listed",
+                                                       "adopt.copied",
+                                                       "data.written",
+                                                       "data.synced",
+                                                       "jrn.half",
+                                                       "jrn.written",
+                                                       "jrn.synced",
+                                                       "seal",
+                                                       "publish.assembled",
+                                                       "publish.link",
+                                                       "publish.manifest",
+                                                       "finalize",
+                                                       "result",
+                                                       "due",
+                                                       "close",
+                                                       "copy",
+                                                       "fdatasync",
+                                                       "fsync",
+                                                       "link",
+                                                       "list",
+                                                       "mkdir",
+                                                       "open",
+                                                       "read",
+                                                       "rename",
+                                                       "renameat2",
+                                                       "rmdir",
+                                                       "stat",
+                                                       "unlink",
+                                                       "write",
                                                        "writeback"};
 
 /// Where work can be made to take longer; these count as no moment and no call.
-constexpr std::array<std::string_view, 10> delay_names{"index",   "disk",     "parse",  "scatter", "upload",
-                                                       "compute", "download", "gather", "write",   "commit"};
+constexpr std::array<std::string_view, 11> delay_names{"index",   "block",    "disk",   "parse", "scatter", "upload",
+                                                       "compute", "download", "gather", "write", "commit"};
 constexpr std::string_view delay_prefix = "slow.";
 constexpr std::uint64_t longest_delay = 10'000'000;  // in microseconds
 

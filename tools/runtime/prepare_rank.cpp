@@ -146,7 +146,7 @@ std::string share_sample(const RankContext& context, const LoadedApp& app, const
     std::string sample;
     if (app.sample_items() != 0) {
         if (source != nullptr) {
-            sample = read_sample(*source, app.sample_items(), shape.input_bytes);
+            sample = read_sample(*source, source->count(), app.sample_items(), shape.input_bytes);
         }
         if (context.session != nullptr) {
             context.session->broadcast(sample);

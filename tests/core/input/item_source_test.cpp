@@ -15,7 +15,7 @@ class NumberedItems final : public ItemSource {
 public:
     explicit NumberedItems(std::uint64_t count) : count_(count) {}
 
-    [[nodiscard]] std::uint64_t count() const noexcept override { return count_; }
+    [[nodiscard]] std::uint64_t count() const override { return count_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return count_ * sizeof(std::uint64_t); }
     [[nodiscard]] InputReads reads() const noexcept override { return {}; }
     [[nodiscard]] std::uint32_t granularity() const noexcept override { return 1; }
@@ -36,7 +36,7 @@ private:
 };
 
 std::vector<std::uint64_t> sample(std::uint64_t count, std::uint32_t most) {
-    const std::string bytes = read_sample(NumberedItems(count), most, sizeof(std::uint64_t));
+    const std::string bytes = read_sample(NumberedItems(count), count, most, sizeof(std::uint64_t));
     std::vector<std::uint64_t> numbers(bytes.size() / sizeof(std::uint64_t));
     if (!bytes.empty()) {
         std::memcpy(numbers.data(), bytes.data(), bytes.size());

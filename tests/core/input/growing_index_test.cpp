@@ -1,0 +1,219 @@
+#include "core/input/growing_index.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core/fault_point.hpp"
+#include "core/input/item_source.hpp"
+#include "tests/core/input/io_fixture.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr std::uint64_t unlimited = UINT64_MAX;
+
+/// Lets as many blocks be indexed as a test says. One at a time.
+class BlockGate {
+public:
+    explicit BlockGate(std::uint64_t blocks) {
+        blocks_ = blocks;
+        fault_hooks = &hooks;
+    }
+    ~BlockGate() {
+        open(unlimited);
+        fault_hooks = nullptr;
+    }
+    BlockGate(const BlockGate&) = delete;
+    BlockGate& operator=(const BlockGate&) = delete;
+
+    static void open(std::uint64_t blocks) {
+        {
+            const std::lock_guard lock(mutex_);
+            blocks_ = blocks;
+        }
+        opened_.notify_all();
+    }
+
+private:
+    static void pass(std::string_view name) {
+        if (name == "block") {
+            std::unique_lock lock(mutex_);
+            opened_.wait(lock, [] { return blocks_ > 0; });
+            --blocks_;
+        }
+    }
+
+    static inline std::mutex mutex_;
+    static inline std::condition_variable opened_;
+    static inline std::uint64_t blocks_ = 0;
+    static constexpr FaultHooks hooks{.at_point = [](std::string_view) {},
+                                      .at_call = [](std::string_view) { return 0; },
+                                      .value_at = [](std::string_view) { return 0; },
+                                      .is_broken = [](std::string_view) { return false; },
+                                      .delay = pass,
+                                      .take_variable = [](const char*, int) {}};
+};
+
+class GrowingIndexTest : public IoTest {
+protected:
+    /// Lines that differ, of at least `bytes` in all.
+    static std::string lines(std::size_t bytes) {
+        std::mt19937 random(std::random_device{}());
+        std::string text;
+        for (int i = 0; text.size() < bytes; ++i) {
+            text += fmt::format("{} {}\n", i, std::string(random() % 40, 'x'));
+        }
+        return text;
+    }
+
+    [[nodiscard]] JobConfig::Input txt(const std::string& name) const {
+        JobConfig::Input input;
+        input.paths = {folder() / name};
+        return input;
+    }
+
+    [[nodiscard]] std::unique_ptr<ItemSource> growing(const std::string& name, std::uint64_t items = 1) const {
+        return open_growing_input(txt(name), codec_, items, 0);
+    }
+
+    FakeCodec codec_{64};
+};
+
+TEST_F(GrowingIndexTest, IsTheWholeIndexInTheEnd) {
+    std::mt19937 random(std::random_device{}());
+    for (int round = 0; round < 30; ++round) {
+        const std::string text = lines(random() % 30'000);
+        const InputFile file(write("in.txt", text));
+        const IndexOptions options{.threads = 1 + static_cast<std::uint32_t>(random() % 4),
+                                   .block_bytes = 1 + random() % 5000};
+        const GrowingIndex index(file, {.begin = 0, .end = file.size()}, 0, options);
+
+        index.wait();
+
+        const RecordIndex whole = index_records(file, {.begin = 0, .end = file.size()}, 0);
+        EXPECT_TRUE(index.is_complete());
+        EXPECT_TRUE(index.known().is_all);
+        EXPECT_TRUE(index.time());
+        EXPECT_EQ(index.known().count, static_cast<std::uint64_t>(std::ranges::count(text, '\n')));
+        EXPECT_EQ(index.look([](const RecordIndex& all) { return all.checkpoints(); }), whole.checkpoints());
+    }
+}
+
+TEST_F(GrowingIndexTest, GivesTheItemsThatItKnowsAndNoOthers) {
+    const std::string text = lines(2'000'000);
+    write("in.txt", text);
+    const auto all = open_input(txt("in.txt"), codec_);
+    const std::uint64_t count = all->count();
+    const BlockGate gate(2);
+    const auto some = growing("in.txt");
+
+    const Known known = some->wait_for(1, {});
+    EXPECT_FALSE(known.is_all);
+    EXPECT_FALSE(some->known().is_all);
+    EXPECT_GT(known.count, 0U);
+    EXPECT_LT(known.count, count);
+    EXPECT_GE(some->estimate_count(), some->known().count);
+    EXPECT_NEAR(static_cast<double>(some->estimate_count()), static_cast<double>(count),
+                0.1 * static_cast<double>(count));
+    EXPECT_GE(some->upper_bound(), count);
+    EXPECT_EQ(some->stamp(), all->stamp());
+    EXPECT_FALSE(some->indexed_beside());
+    for (const std::uint64_t first : {std::uint64_t{0}, known.count / 2, known.count - 7}) {
+        std::vector<std::byte> expected(7 * 64);
+        std::vector<std::byte> got(7 * 64, std::byte{0xEE});
+        all->read(first, 7, expected);
+        some->read(first, 7, got);
+        EXPECT_EQ(got, expected);
+    }
+    std::vector<std::byte> item(64);
+    EXPECT_THROW(some->read(count - 1, 1, item), ContractViolation);
+
+    BlockGate::open(unlimited);
+    EXPECT_EQ(some->count(), count);
+    EXPECT_EQ(some->estimate_count(), count);
+    EXPECT_EQ(some->files().front().items, count);
+    EXPECT_TRUE(some->indexed_beside());
+    some->read(count - 1, 1, item);
+}
+
+TEST_F(GrowingIndexTest, WaitsUntilAskedToStop) {
+    write("in.txt", lines(1'000'000));
+    const BlockGate gate(1);
+    const auto source = growing("in.txt");
+    std::stop_source stop;
+    Known known{.count = 0, .is_all = true};
+
+    std::thread waiting([&] { known = source->wait_for(unlimited, stop.get_token()); });
+    stop.request_stop();
+    waiting.join();
+
+    EXPECT_FALSE(known.is_all);
+    BlockGate::open(unlimited);
+}
+
+TEST_F(GrowingIndexTest, IsGivenUpWhoeverWaits) {
+    write("in.txt", lines(3'000'000));
+    const BlockGate gate(1);
+    const auto source = growing("in.txt");
+    Known known{.count = 0, .is_all = true};
+
+    std::thread waiting([&] { known = source->wait_for(unlimited, {}); });
+    source->give_up_index();
+    BlockGate::open(unlimited);
+    waiting.join();
+
+    EXPECT_FALSE(known.is_all);
+    EXPECT_FALSE(source->known().is_all);
+}
+
+TEST_F(GrowingIndexTest, SaysWhatIsWrongAsIfItHadBeenFirst) {
+    std::string text = lines(2'000'000);
+    text[1'500'000] = '\0';
+    write("in.txt", text);
+    const auto failure = [](auto&& action) {
+        const Error error = error_of(action);
+        return summary_of(error) + ": " + error.text().what;
+    };
+    const std::string expected = failure([&] { static_cast<void>(open_input(txt("in.txt"), codec_)); });
+    const BlockGate gate(1);
+    const auto source = growing("in.txt");
+    EXPECT_NO_THROW(static_cast<void>(source->known()));
+
+    BlockGate::open(unlimited);
+    const Known known = source->wait_for(unlimited, {});
+
+    EXPECT_FALSE(known.is_all);
+    EXPECT_EQ(failure([&] { static_cast<void>(source->known()); }), expected);
+    EXPECT_EQ(failure([&] { static_cast<void>(source->count()); }), expected);
+    EXPECT_GE(source->estimate_count(), known.count) << "a monitor may still ask";
+}
+
+TEST_F(GrowingIndexTest, IsCompleteAtOnceWhereThereIsLittle) {
+    write("in.txt", "one\ntwo\n");
+    EXPECT_EQ(growing("in.txt", 3)->known().count, 2U);
+
+    write("none.txt", "");
+    EXPECT_EQ(error_of([&] { static_cast<void>(growing("none.txt")); }).text().id, "E-INP-029");
+}
+
+TEST_F(GrowingIndexTest, EndsWithItsSource) {
+    write("in.txt", lines(3'000'000));
+    const BlockGate gate(1);
+    std::optional<std::thread> opening;
+    {
+        const auto source = growing("in.txt");
+        opening.emplace([] { BlockGate::open(unlimited); });
+    }
+    opening->join();
+}
+
+}  // namespace
+}  // namespace sluice::test
