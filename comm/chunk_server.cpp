@@ -36,6 +36,7 @@ void ChunkServer::request(const Requester& from) {
 
 std::optional<Grant> ChunkServer::next_grant() {
     ++pass_;
+    take_end();
     for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
         if (blocked_in_pass_[waiting->device_index] == pass_) {
             continue;  // an earlier request of this device waits for the same chunk, which may have just arrived
@@ -66,6 +67,14 @@ std::optional<Grant> ChunkServer::next_grant() {
     return std::nullopt;
 }
 
+/// Whether items end before the grid does shows only when they have all been indexed.
+void ChunkServer::take_end() {
+    if (const std::uint64_t items = input_.items(); items != grid_.items()) {
+        grid_ = ChunkGrid(items, grid_.chunk_items()).from(grid_.begin());
+        end_ = std::min(end_, grid_.chunks());
+    }
+}
+
 /// Returns false if its outputs are not known, or it is not its turn yet.
 bool ChunkServer::take_known(std::uint64_t id, std::uint32_t device_index) {
     const auto known = known_.find(id);
@@ -75,7 +84,7 @@ bool ChunkServer::take_known(std::uint64_t id, std::uint32_t device_index) {
     count_grant(id, device_index);
     const std::vector<std::byte> outputs = std::move(known->second);
     known_.erase(known);
-    std::ranges::copy(outputs, results_.place(id).begin());
+    std::ranges::copy(outputs, results_.place(grid_.at(id)).begin());
     input_.release(id);
     results_.arrived(id, {.rank = 0, .checksum = checksum_of(outputs)});
     return true;
@@ -96,7 +105,7 @@ std::optional<std::uint64_t> ChunkServer::next_chunk_of(std::uint32_t device_ind
 
 std::span<std::byte> ChunkServer::place(const Chunk& chunk, int rank) {
     book_.check_holds(chunk, rank);
-    return results_.place(chunk.id);
+    return results_.place(chunk);
 }
 
 void ChunkServer::arrived(const Chunk& chunk, int rank, std::uint64_t checksum) {

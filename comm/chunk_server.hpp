@@ -40,6 +40,7 @@ struct ChunkServerOptions {
 /// single-threaded. All arguments outlive it.
 class ChunkServer {
 public:
+    /// The grid ends where `input` does: ReadAhead::items().
     ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults& results, const ChunkServerOptions& options);
 
     /// Queues a request for a chunk; served in order of arrival.
@@ -68,7 +69,7 @@ public:
     /// flight can be written in order.
     void drain() noexcept { end_ = highest_granted_; }
 
-    /// Chunks before this id will be written: all, or fewer after drain().
+    /// Chunks before this id will be written: all, or fewer after drain(). Becomes less when the input's end is known.
     [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
 
     /// Whether every chunk before end() was written.
@@ -87,6 +88,7 @@ private:
         std::uint32_t device_index = 0;  // index over all ranks
     };
 
+    void take_end();
     [[nodiscard]] bool take_known(std::uint64_t id, std::uint32_t device_index);
     void count_grant(std::uint64_t id, std::uint32_t device_index);
     [[nodiscard]] std::optional<std::uint64_t> next_chunk_of(std::uint32_t device_index) const;

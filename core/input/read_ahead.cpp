@@ -64,6 +64,7 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
       bins_(options.staged),
       next_(parts_.parts_done()),
       wanted_(options.on_demand ? grid.begin() : grid.chunks()),
+      items_(grid.items()),
       reading_(options.readers),
       first_bad_(part_count_) {
     expects(options.staged >= 1 && options.readers >= 1, "ReadAhead: one chunk and one reader at least");
@@ -97,6 +98,7 @@ std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) {
     if (failed_.load(std::memory_order_acquire)) {
         std::rethrow_exception(failure_);
     }
+    static_cast<void>(source_.known());  // or its index has failed
     if (wanted_.load(std::memory_order_relaxed) <= id) {
         wanted_.store(id + 1, std::memory_order_release);
         released_.ring();
@@ -105,7 +107,8 @@ std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) {
     if (bin.turn.load(std::memory_order_acquire) != 2 * (id / bins_.size()) + 1) {
         return std::nullopt;
     }
-    return std::span(bin.items).first(std::size_t{parts_.grid().at(id).count} * input_bytes_);
+    const std::uint32_t count = ChunkGrid(items(), parts_.grid().chunk_items()).at(id).count;
+    return std::span(bin.items).first(std::size_t{count} * input_bytes_);
 }
 
 void ReadAhead::release(std::uint64_t id) {
@@ -146,11 +149,15 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
         if (number >= part_count_) {
             return;
         }
-        const ChunkPart part = parts_.at(number);
+        ChunkPart part = parts_.at(number);
         Bin& bin = bin_of(part.chunk.id);
         activity.wait(Stage::read, part.chunk.id);
-        if (!wait_until_free(number, part.chunk.id)) {
+        if (!wait_until_free(number, part.chunk.id) || !wait_until_known(part)) {
             return;
+        }
+        if (part.count == 0) {
+            complete_part(part.chunk.id);
+            continue;
         }
         const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
                                                         std::size_t{part.count} * input_bytes_);
@@ -187,6 +194,21 @@ bool ReadAhead::wait_until_free(std::uint64_t part, std::uint64_t chunk) {
     }
 }
 
+/// Shortens `part` where the items end. False: there is no such chunk, or it will not be known.
+bool ReadAhead::wait_until_known(ChunkPart& part) {
+    const std::uint64_t end = part.first() + part.count;
+    const Known known = source_.wait_for(end, nobody_waits_.get_token());
+    if (known.count >= end) {
+        return true;
+    }
+    if (known.is_all) {
+        items_.store(known.count, std::memory_order_release);
+        part.count = static_cast<std::uint32_t>(known.count - std::min(known.count, part.first()));
+    }
+    bell_.ring();
+    return known.is_all && known.count > part.chunk.first;
+}
+
 /// Of the readers of a chunk, the last one to be done hands it out.
 void ReadAhead::complete_part(std::uint64_t id) {
     Bin& bin = bin_of(id);
@@ -208,11 +230,13 @@ void ReadAhead::fail(std::uint64_t part, std::exception_ptr cause) {
         failure_ = std::make_exception_ptr(StageError(Stage::read, parts_.at(part).chunk, std::move(cause)));
         first_bad_.store(part, std::memory_order_relaxed);
     }
+    nobody_waits_.request_stop();  // earlier parts are known
     released_.ring();
 }
 
 void ReadAhead::join() {
     stopping_.store(true, std::memory_order_release);
+    nobody_waits_.request_stop();
     released_.ring();
     for (std::thread& reader : readers_) {
         if (reader.joinable()) {

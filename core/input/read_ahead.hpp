@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,15 +32,18 @@ struct ReadAheadOptions {
 /// that it is ready as soon as possible. A single thread takes and releases chunks, without locks or allocation.
 class ReadAhead {
 public:
-    /// Starts at grid.begin(). `source` and `bell` outlive it; `bell` is rung when a chunk becomes ready and on
-    /// failure.
+    /// Starts at grid.begin(). `source` and `bell` outlive it; `bell` is rung when a chunk becomes ready, when items()
+    /// becomes known, and on failure. While `source` is indexed, `grid` may have more items.
     ReadAhead(const ItemSource& source, const ChunkGrid& grid, const ReadAheadOptions& options, Doorbell& bell);
     ~ReadAhead();
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
+    /// Number of the source's items; until readers have come to its end, the grid's.
+    [[nodiscard]] std::uint64_t items() const noexcept { return items_.load(std::memory_order_acquire); }
+
     /// Items of chunk `id`, which is not released yet; nullopt: not read yet. After a failure, throws the StageError
-    /// (read) of the first chunk that cannot be read, once all readers have ended.
+    /// (read) of the first chunk that cannot be read, once all readers have ended, or the Error of the source's index.
     [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id);
 
     /// The items of chunk `id` are no longer needed.
@@ -65,6 +69,7 @@ private:
     void read_chunks(ThreadRecord& record, Activity& activity);
     void read_until_end(ChunkSpan& span, Activity& activity);
     [[nodiscard]] bool wait_until_free(std::uint64_t part, std::uint64_t chunk);
+    [[nodiscard]] bool wait_until_known(ChunkPart& part);
     void complete_part(std::uint64_t id);
     void fail(std::uint64_t part, std::exception_ptr cause);
     void join();
@@ -80,7 +85,9 @@ private:
     Activities own_activities_;
     std::atomic<std::uint64_t> next_;    // next part that no reader has taken
     std::atomic<std::uint64_t> wanted_;  // chunks before this one may be read
+    std::atomic<std::uint64_t> items_;
     std::atomic<bool> stopping_{false};
+    std::stop_source nobody_waits_;         // for the source's index any more
     std::atomic<bool> failed_{false};       // all readers have ended: no earlier part can fail any more
     std::atomic<std::uint32_t> reading_;    // readers that have not ended
     std::atomic<std::uint64_t> first_bad_;  // the lowest part that failed so far; nobody begins a later one

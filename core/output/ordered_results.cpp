@@ -55,9 +55,11 @@ bool OrderedResults::has_room(std::uint64_t id) const {
     return id - written_.load(std::memory_order_acquire) < places_.size();
 }
 
-std::span<std::byte> OrderedResults::place(std::uint64_t id) {
-    expects(has_room(id), "OrderedResults: outputs of a chunk that there was no room for");
-    return std::span(place_of(id).outputs).first(bytes_of(id));
+std::span<std::byte> OrderedResults::place(const Chunk& chunk) {
+    expects(has_room(chunk.id), "OrderedResults: outputs of a chunk that there was no room for");
+    Place& place = place_of(chunk.id);
+    place.chunk = chunk;
+    return std::span(place.outputs).first(bytes_of(chunk));
 }
 
 void OrderedResults::arrived(std::uint64_t id, const OutputsOrigin& origin) {
@@ -84,10 +86,6 @@ std::uint64_t OrderedResults::chunks_written() const {
 ThreadRecord OrderedResults::take_record() {
     join();
     return std::move(record_);
-}
-
-std::size_t OrderedResults::bytes_of(std::uint64_t id) const {
-    return std::size_t{grid_.at(id).count} * output_bytes_;
 }
 
 void OrderedResults::write_chunks() {
@@ -119,8 +117,8 @@ bool OrderedResults::write_next(std::uint64_t id) {
         return false;
     }
     activity_.work(Stage::write, id);
-    const std::uint32_t items = grid_.at(id).count;
-    const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(id));
+    const std::uint32_t items = place.chunk.count;
+    const auto outputs = std::span<const std::byte>(place.outputs).first(bytes_of(place.chunk));
     const Instant begin = Clock::now();
     const std::chrono::nanoseconds before = commits_of_thread().time;
     check_unchanged(outputs, place.origin);

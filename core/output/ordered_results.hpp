@@ -26,9 +26,10 @@ struct OutputsOrigin {
 /// places results, without locks or allocation.
 class OrderedResults {
 public:
-    /// Starts at grid.begin(). `writer`, `bell` and `activity` (what the writing thread is doing) outlive this object.
-    /// `bell` is rung when a chunk has been written and on failure. Holds at most `window` chunks, `output_bytes` per
-    /// item.
+    /// Starts at grid.begin(), and goes on to the chunk that the grid ends with or to stop(): chunks may be fewer than
+    /// the grid has, and the last one shorter. `writer`, `bell` and `activity` (what the writing thread is doing)
+    /// outlive this object. `bell` is rung when a chunk has been written and on failure. Holds at most `window` chunks,
+    /// `output_bytes` per item.
     OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes, std::uint32_t window,
                    Doorbell& bell, Activity* activity = nullptr);
     ~OrderedResults();
@@ -41,10 +42,10 @@ public:
     /// Whether chunk `id` fits into the window, so that it may be handed out.
     [[nodiscard]] bool has_room(std::uint64_t id) const;
 
-    /// Memory for the outputs of chunk `id`; has_room(id) must hold.
-    [[nodiscard]] std::span<std::byte> place(std::uint64_t id);
+    /// Memory for the outputs of `chunk`; has_room(chunk.id) must hold.
+    [[nodiscard]] std::span<std::byte> place(const Chunk& chunk);
 
-    /// Reports that place(id) holds the outputs of chunk `id`. They are checked against `origin` before they are
+    /// Reports that the place of chunk `id` holds its outputs. They are checked against `origin` before they are
     /// written. Throws ContractViolation if they arrived before.
     void arrived(std::uint64_t id, const OutputsOrigin& origin);
 
@@ -71,11 +72,12 @@ private:
     struct alignas(64) Place {
         std::atomic<std::uint64_t> turn{0};  // 2g: open for its g-th chunk; 2g + 1: holds its outputs
         OutputsOrigin origin;
+        Chunk chunk{};
         std::vector<std::byte> outputs;
     };
 
     [[nodiscard]] Place& place_of(std::uint64_t id) { return places_[id % places_.size()]; }
-    [[nodiscard]] std::size_t bytes_of(std::uint64_t id) const;
+    [[nodiscard]] std::size_t bytes_of(const Chunk& chunk) const { return std::size_t{chunk.count} * output_bytes_; }
     void write_chunks();
     [[nodiscard]] bool wait_until_arrived(const Place& place, std::uint64_t full_turn);
     [[nodiscard]] bool write_next(std::uint64_t id);

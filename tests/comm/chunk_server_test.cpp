@@ -6,11 +6,13 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "tests/support/fake_job.hpp"
+#include "tests/support/growing_source.hpp"
 
 namespace sluice {
 namespace {
@@ -106,6 +108,64 @@ constexpr Requester rank_1_device_0{1, 0, 0};
 bool same(const Requester& a, const Requester& b) {
     return a.rank == b.rank && a.device == b.device && a.slot == b.slot;
 }
+
+class OpenGrid : public testing::TestWithParam<std::tuple<Distribution, std::uint64_t>> {};
+
+TEST_P(OpenGrid, EndsWhereTheInputIsFoundToEnd) {
+    const auto [distribution, items] = GetParam();
+    const ChunkGrid grid(items, 2);
+    const ChunkGrid open(100, 2);
+    Doorbell bell;
+    test::GrowingSource source(items);
+    source.know(items / 2);
+    MemoryWriter writer;
+    ReadAhead input(source, open, {.input_bytes = fake_input_bytes, .staged = 4, .readers = 2}, bell);
+    OrderedResults results(writer, open, fake_output_bytes, 4, bell);
+    ChunkServer server(open, input, results, {.distribution = distribution, .devices_of_rank = {2, 1}, .depth = 1});
+    std::vector<Chunk> granted;
+    std::size_t ended = 0;
+    const auto request = [&](const Requester& who) { server.request(who); };
+    for (const Requester& who : {rank_0_device_0, rank_0_device_1, rank_1_device_0}) {
+        request(who);
+    }
+
+    while (ended < 3) {
+        const std::uint32_t seen = bell.listen();
+        const auto grant = server.next_grant();
+        if (!grant) {
+            if (results.chunks_written() == granted.size()) {
+                source.know_all();
+            }
+            bell.wait(seen);
+        } else if (grant->chunk.end_of_input()) {
+            ++ended;
+        } else {
+            granted.push_back(grant->chunk);
+            server.release(grant->chunk);
+            const std::span<std::byte> place = server.place(grant->chunk, grant->to.rank);
+            std::ranges::fill(place, std::byte{1});
+            server.arrived(grant->chunk, grant->to.rank, checksum_of(place));
+            request(grant->to);
+        }
+    }
+    for (std::uint32_t seen = bell.listen(); !server.all_written(); seen = bell.listen()) {
+        bell.wait(seen);
+    }
+    results.stop();
+
+    std::ranges::sort(granted, {}, &Chunk::id);
+    ASSERT_EQ(granted.size(), grid.chunks());
+    for (std::uint64_t id = 0; id < grid.chunks(); ++id) {
+        EXPECT_EQ(granted[id], grid.at(id));
+    }
+    EXPECT_EQ(server.end(), grid.chunks());
+    EXPECT_EQ(server.grid().items(), items);
+    EXPECT_EQ(writer.results.size(), items);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ends, OpenGrid,
+                         testing::Combine(testing::Values(Distribution::pull, Distribution::fixed),
+                                          testing::Values(1, 2, 3, 17, 24, 25)));
 
 TEST(ChunkServer, ServesPullsInTheOrderInWhichTheyCame) {
     Server server;

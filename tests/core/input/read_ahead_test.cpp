@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -13,12 +15,14 @@
 
 #include "core/stage_error.hpp"
 #include "tests/support/fake_job.hpp"
+#include "tests/support/growing_source.hpp"
 
 namespace sluice {
 namespace {
 
 using test::fake_input_bytes;
 using test::FakeSource;
+using test::GrowingSource;
 
 /// Waits for chunk `id`.
 std::span<const std::byte> take(ReadAhead& input, Doorbell& bell, std::uint64_t id) {
@@ -306,6 +310,90 @@ TEST(ReadAhead, EndsWhileItsReadersWaitForRoom) {
     }
 
     EXPECT_EQ(begun, 2U);
+}
+
+class AnyEnd : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint64_t>> {};
+
+TEST_P(AnyEnd, IsFoundWhereAGridGoesOnBehindIt) {
+    const auto [readers, items] = GetParam();
+    GrowingSource source(items);
+    Doorbell bell;
+    const ChunkGrid open(1000, 10);
+    const ChunkGrid grid(items, 10);
+    ReadAhead input(source, open, {.input_bytes = fake_input_bytes, .staged = 3, .readers = readers}, bell);
+
+    EXPECT_EQ(input.items(), 1000U);
+    for (std::uint64_t id = 0; id < grid.chunks(); ++id) {
+        EXPECT_FALSE(input.take(id)) << "it is not known";
+        const Chunk chunk = grid.at(id);
+        if (id + 1 == grid.chunks()) {
+            source.know_all();
+        } else {
+            source.know(chunk.first + chunk.count);
+        }
+        const auto taken = take(input, bell, id);
+        std::vector<std::byte> expected(chunk.count * fake_input_bytes);
+        source.read(chunk.first, chunk.count, expected);
+        ASSERT_TRUE(std::ranges::equal(taken, expected));
+        input.release(id);
+    }
+    source.know_all();
+    for (std::uint32_t seen = bell.listen(); input.items() != items; seen = bell.listen()) {
+        bell.wait(seen);
+    }
+    EXPECT_FALSE(input.take(grid.chunks()));
+    EXPECT_EQ(input.take_records().size(), readers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, AnyEnd,
+                         testing::Combine(testing::Values(1, 2, 5), testing::Values(0, 1, 9, 10, 11, 97, 100)));
+
+TEST(ReadAhead, TellsAtOnceThatTheIndexHasFailed) {
+    GrowingSource source(100);
+    source.know(10);
+    Doorbell bell;
+    ReadAhead input(source, ChunkGrid(1000, 10), {.input_bytes = fake_input_bytes, .staged = 2, .readers = 3}, bell);
+    static_cast<void>(take(input, bell, 0));
+
+    source.fail(std::make_exception_ptr(Error(ExitCode::bad_data, {.id = "E-INP-033"})));
+
+    EXPECT_THROW(static_cast<void>(take(input, bell, 0)), Error) << "though it was read";
+}
+
+TEST(ReadAhead, EndsWhileItsReadersWaitForTheIndex) {
+    const GrowingSource source(100);
+    Doorbell bell;
+    const ReadAhead input(source, ChunkGrid(1000, 10), {.input_bytes = fake_input_bytes, .staged = 2, .readers = 3},
+                          bell);
+}
+
+TEST(ReadAhead, FailsThoughItsOtherReadersWaitForTheIndex) {
+    class BadSource final : public ItemSource {
+    public:
+        [[nodiscard]] std::uint64_t count() const override { return 20; }
+        [[nodiscard]] Known known() const override { return {.count = 10, .is_all = false}; }
+        [[nodiscard]] Known wait_for(std::uint64_t items, const std::stop_token& stop) const override {
+            std::mutex mutex;
+            std::unique_lock lock(mutex);
+            std::condition_variable_any never;
+            never.wait(lock, stop, [&] { return items <= 10; });
+            return known();
+        }
+        [[nodiscard]] std::uint64_t bytes() const noexcept override { return 1; }
+        [[nodiscard]] InputReads reads() const noexcept override { return {}; }
+        [[nodiscard]] std::uint32_t granularity() const noexcept override { return 10; }
+        [[nodiscard]] std::string stamp() const override { return {}; }
+        [[nodiscard]] std::vector<SourceFile> files() const override { return {}; }
+        void check_content() const override {}
+        void read(std::uint64_t, std::uint32_t, std::span<std::byte>) const override {
+            throw std::runtime_error("the file has holes");
+        }
+    };
+    const BadSource source;
+    Doorbell bell;
+    ReadAhead input(source, ChunkGrid(1000, 10), {.input_bytes = fake_input_bytes, .staged = 3, .readers = 3}, bell);
+
+    EXPECT_THROW(static_cast<void>(take(input, bell, 0)), StageError);
 }
 
 TEST(ReadAhead, HasNothingToDoForAnEmptyInput) {

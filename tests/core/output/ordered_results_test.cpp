@@ -22,7 +22,7 @@ using test::MemoryWriter;
 
 /// Brings the right outputs of a chunk.
 void bring(OrderedResults& results, const Chunk& chunk) {
-    const std::span<std::byte> place = results.place(chunk.id);
+    const std::span<std::byte> place = results.place(chunk);
     ASSERT_EQ(place.size(), std::size_t{chunk.count} * fake_output_bytes);
     for (std::uint32_t i = 0; i < chunk.count; ++i) {
         const std::uint64_t value = test::expected_result(chunk.first + i);
@@ -219,7 +219,7 @@ TEST(OrderedResults, RefuseOutputsThatHaveChangedOnTheirWay) {
     OrderedResults results(writer, grid, fake_output_bytes, 3, bell);
     bring(results, grid.at(0));
     wait_until_written(results, bell, 1);
-    const std::span<std::byte> place = results.place(1);
+    const std::span<std::byte> place = results.place(grid.at(1));
     const std::uint64_t checksum = checksum_of(place);
     place[17] ^= std::byte{1};
 
@@ -244,7 +244,7 @@ TEST(OrderedResults, HaveNoRoomBeyondTheWindow) {
 
     EXPECT_TRUE(results.has_room(1));
     EXPECT_FALSE(results.has_room(2));
-    EXPECT_THROW(static_cast<void>(results.place(2)), ContractViolation);
+    EXPECT_THROW(static_cast<void>(results.place(grid.at(2))), ContractViolation);
     bring(results, grid.at(0));
     wait_until_written(results, bell, 1);
 
@@ -262,7 +262,7 @@ TEST(OrderedResults, RefuseAChunkThatCameBefore) {
     bring(results, grid.at(0));
     wait_until_written(results, bell, 2);
     EXPECT_THROW(results.arrived(1, {}), ContractViolation) << "it was written";
-    EXPECT_THROW(static_cast<void>(results.place(1)), ContractViolation);
+    EXPECT_THROW(static_cast<void>(results.place(grid.at(1))), ContractViolation);
 }
 
 TEST(OrderedResults, TellWhatTheWriterFailedWith) {
