@@ -150,6 +150,11 @@ AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std
                                    .hint = "start one at a time"});
 }
 
+void AttemptFolder::name_run(const std::string& fingerprint) {
+    owner_.run = fingerprint;
+    write_text_durably(owner_file(folder_), encode(owner_));
+}
+
 Standing AttemptFolder::standing() const {
     if (is_broken("shared-folder") || is_broken("rename-over")) {
         return Standing::current;

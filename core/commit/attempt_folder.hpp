@@ -38,6 +38,9 @@ public:
     [[nodiscard]] const RunPaths& paths() const noexcept { return paths_; }
     [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
 
+    /// Sets Owner::run, which was empty, durably: that of a run whose items had still to be counted. Throws Error.
+    void name_run(const std::string& fingerprint);
+
     /// Throws Error (io_error) if it cannot be determined.
     [[nodiscard]] Standing standing() const;
 

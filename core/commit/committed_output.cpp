@@ -49,9 +49,9 @@ RunIdentity identity_of(const CommittedOutputOptions& options, const RowEncoder&
     return identity;
 }
 
-/// 0, but of .npy, whose header is known before.
+/// 0, but of .npy whose number of items is known.
 std::uint64_t size_to_come(const CommittedOutputOptions& options, const RowEncoder& rows) {
-    if (options.format != OutputFormat::npy) {
+    if (options.format != OutputFormat::npy || options.count) {
         return 0;
     }
     return checked_multiply(options.items, rows.estimate_row_bytes(options.items))
@@ -117,11 +117,33 @@ CommittedOutput::CommittedOutput(CommittedOutputOptions options)
       identity_(identity_of(options_, rows_, paths_)),
       plan_(identity_.plan()),
       folders_(make_folders(options_, rows_, paths_, plan_)) {
+    if (options_.count && (read_manifest(paths_) || read_run_identity(paths_))) {
+        find_count_now();
+    }
     if (!find_complete()) {
         refuse_foreign_file_beside(paths_);
         check_space(paths_, plan_, size_to_come(options_, rows_));
-        explained([this] { begin(); });
+        explained([this] { options_.count ? begin_uncounted() : begin(); });
     }
+}
+
+/// Returns false if the items cannot be counted yet.
+bool CommittedOutput::find_count(UntilCounted until) {
+    std::optional<CountedItems> counted = options_.count(until);
+    if (counted) {
+        options_.count = {};
+        options_.items = counted->items;
+        options_.notes.inputs = std::move(counted->inputs);
+        RunIdentity identity = identity_of(options_, rows_, paths_);
+        const std::lock_guard lock(mutex_);
+        identity_ = std::move(identity);
+        plan_ = identity_.plan();
+    }
+    return counted.has_value();
+}
+
+void CommittedOutput::find_count_now() {
+    expects(find_count(UntilCounted::wait), "a run does not end before it has begun");
 }
 
 bool CommittedOutput::find_complete() {
@@ -138,34 +160,113 @@ bool CommittedOutput::find_complete() {
 
 void CommittedOutput::begin() {
     options_.me.run = fingerprint(identity_);
-    establish_run_identity(paths_, identity_);
-    attempt_ = AttemptFolder::acquire(paths_, options_.me, options_.alive_within, options_.on_wait);
-    establish_run_identity(paths_, identity_);  // a run that was empty may have become another one
-    if (find_complete()) {                      // whoever was here before has finished a moment ago
-        return;
+    if (attempts_of(paths_).empty() ||
+        read_run_identity(paths_)) {  // else one that may run has still to count its items
+        establish_run_identity(paths_, identity_);
     }
+    acquire();
+    establish_run_identity(paths_, identity_);  // a run that was empty may have become another one
+    if (!find_complete()) {                     // whoever was here before has finished a moment ago
+        adopt_earlier();
+    }
+}
+
+void CommittedOutput::begin_uncounted() {
+    acquire();
+    if (!read_manifest(paths_) && !read_run_identity(paths_)) {
+        options_.on_commit(0, plan_.grid().chunks());
+    } else {  // another has begun at the same time, and has ended
+        find_count_now();
+        establish_run_identity(paths_, identity_);
+        if (!find_complete()) {
+            attempt_->name_run(fingerprint(identity_));
+            adopt_earlier();
+        }
+    }
+}
+
+void CommittedOutput::acquire() {
+    attempt_ = AttemptFolder::acquire(paths_, options_.me, options_.alive_within, options_.on_wait);
     heartbeat_ = send_heartbeats(heartbeat_file(attempt_->folder()), options_.heartbeat);
+}
+
+void CommittedOutput::adopt_earlier() {
     journal_.emplace(journal_file(attempt_->folder()), attempt_->number());
     const FileHeader header = [this](std::uint64_t items) { return rows_.header(items); };
     Adopted adopted = adopt(*attempt_, *journal_, plan_, header, options_.verify);
     dropped_ = adopted.dropped;
     damaged_parts_ = adopted.damaged_parts;
     first_chunk_ = adopted.chunks;
-    committer_.emplace(*attempt_, *journal_, plan_, header, std::move(adopted), options_.policy);
+    {
+        const std::lock_guard lock(mutex_);
+        committer_.emplace(*attempt_, *journal_, plan_, header, std::move(adopted), options_.policy);
+    }
     told_ = first_chunk_;
-    options_.on_commit(told_);
+    options_.on_commit(told_, plan_.grid().chunks());
     if (dropped_.empty() && damaged_parts_.empty() &&
         attempt_->standing() == Standing::current) {  // what could not be read may be readable again
         warn(remove_earlier_data(*attempt_, options_.alive_within));
     }
 }
 
-std::vector<std::uint64_t> CommittedOutput::failed_items() const {
-    return complete_ ? complete_->failed_items : committer_.value().failed_items();
+/// Begins to write once the number of items is known. Returns whether it is.
+bool CommittedOutput::settle(UntilCounted until) {
+    if (!committer_ && find_count(until)) {
+        try {
+            check_space(paths_, plan_, size_to_come(options_, rows_));
+            attempt_->check_fence();
+            establish_run_identity(paths_, identity_);
+            fault_point("counted");
+            attempt_->name_run(fingerprint(identity_));
+            adopt_earlier();
+        } catch (const Error& error) {
+            throw while_running(error);
+        }
+        expects(first_chunk_ == 0, "an attempt that counted nothing has committed nothing");
+    }
+    return committer_.has_value();
 }
 
+std::vector<std::uint64_t> CommittedOutput::failed_items() const {
+    const std::lock_guard lock(mutex_);
+    return complete_ ? complete_->failed_items : committer_ ? committer_->failed_items() : std::vector<std::uint64_t>();
+}
+
+std::uint64_t CommittedOutput::chunks_committed() const {
+    const std::lock_guard lock(mutex_);
+    return committer_ ? committer_->chunks_committed() : 0;
+}
+
+RunIdentity CommittedOutput::identity() const {
+    const std::lock_guard lock(mutex_);
+    return identity_;
+}
+
+/// What is held is written a little at a time, so that nobody waits for all of it.
 void CommittedOutput::append(std::uint32_t count, std::span<const std::byte> outputs) {
-    const Chunk chunk = plan_.grid().at(next_chunk());
+    constexpr std::size_t faster_than_it_grows = 4;
+    if (held_.empty() && settle(UntilCounted::ask)) {
+        write(count, outputs);
+        return;
+    }
+    held_.push_back({.items = count, .outputs = {outputs.begin(), outputs.end()}});
+    held_bytes_ += outputs.size();
+    if (settle(held_bytes_ > options_.most_held ? UntilCounted::wait : UntilCounted::ask)) {
+        write_held(faster_than_it_grows);
+    }
+}
+
+void CommittedOutput::write_held(std::size_t most) {
+    for (std::size_t i = 0; i < most && !held_.empty(); ++i) {
+        const HeldChunk chunk = std::move(held_.front());
+        held_.pop_front();
+        held_bytes_ -= chunk.outputs.size();
+        write(chunk.items, chunk.outputs);
+    }
+}
+
+void CommittedOutput::write(std::uint32_t count, std::span<const std::byte> outputs) {
+    const Chunk chunk = plan_.grid().at(committer_->next_chunk());
     expects(count == chunk.count, "CommittedOutput::append gets whole chunks in order");
     if (const int salt = fault_value("result"); salt != 0) {
         salted_ = salted(outputs, outputs.size() / count, salt);
@@ -203,24 +304,30 @@ std::uint64_t CommittedOutput::count_nonfinite(const Chunk& chunk, std::span<con
             items.push_back(item);
         }
     }
-    commit();
+    committer_->commit();
+    notify_commits();
     refuse_nonfinite(chunk, all, items);
 }
 
 void CommittedOutput::commit() {
-    committer_.value().commit();
-    notify_commits();
+    if (settle(UntilCounted::ask)) {
+        write_held(held_.size());
+        committer_->commit();
+        notify_commits();
+    }
 }
 
 void CommittedOutput::notify_commits() {
     if (const std::uint64_t committed = chunks_committed(); committed != told_) {
         told_ = committed;
-        options_.on_commit(committed);
+        options_.on_commit(committed, plan_.grid().chunks());
     }
 }
 
 void CommittedOutput::publish() {
     expects(!complete_, "an output is published once");
+    expects(settle(UntilCounted::ask), "an output is published when all items are known");
+    write_held(held_.size());
     const std::vector<SealedPart> sealed = committer_.value().finish();
     options_.policy.check_sources();
     explained([&] {
@@ -231,7 +338,7 @@ void CommittedOutput::publish() {
 }
 
 void CommittedOutput::abandon_if_empty() {
-    if (!complete_ && committer_ && committer_->chunks_committed() == 0) {
+    if (!complete_ && attempt_ && chunks_committed() == 0) {
         remove_if_alone(*attempt_);
     }
 }

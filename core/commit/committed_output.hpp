@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,13 +20,25 @@
 
 namespace sluice {
 
+/// What is known of an input once it has been indexed.
+struct CountedItems {
+    std::uint64_t items = 0;
+    std::vector<PublishedInput> inputs{};  ///< ManifestNotes::inputs
+};
+
+enum class UntilCounted : std::uint8_t { ask, wait };
+
 struct CommittedOutputOptions {
     std::filesystem::path path{};  ///< As in the job; with a trailing slash, a folder of parts.
     OutputFormat format = OutputFormat::csv;
     const ItemCodec* codec = nullptr;  ///< Outlives the output.
-    std::uint64_t items = 0;
+    std::uint64_t items = 0;           ///< An estimate where `count` is set.
     std::uint32_t chunk_items = 1;
-    std::optional<std::uint64_t> chunks_per_part{};  ///< nullopt: parts of about 256 MiB.
+    /// Set where the input is still being indexed. nullopt: not known yet or, after a wait, the run is to end. Throws
+    /// the index's Error after a wait. Called by whoever uses the output.
+    std::function<std::optional<CountedItems>(UntilCounted)> count{};
+    std::uint64_t most_held = std::uint64_t{64} << 20;  ///< Bytes of outputs kept in memory until then, about.
+    std::optional<std::uint64_t> chunks_per_part{};     ///< nullopt: parts of about 256 MiB.
     /// Further settings that determine the bytes; format and fields are added.
     std::vector<std::pair<std::string, std::string>> settings{};
     Owner me{};
@@ -35,8 +49,9 @@ struct CommittedOutputOptions {
     std::chrono::milliseconds heartbeat{10'000};  ///< Interval of this attempt's heartbeat.
     AttemptFolder::OnWait on_wait{};              ///< Empty: an owner on another host that was killed is in use, too.
     ManifestNotes notes{};
-    /// Called by the writing thread with the number of committed chunks: when the run has begun, and on each increase.
-    std::function<void(std::uint64_t chunks)> on_commit = [](std::uint64_t) {};
+    /// Called by the writing thread with the number of committed chunks, and of all: when the run has begun, and on
+    /// each increase.
+    std::function<void(std::uint64_t chunks, std::uint64_t all)> on_commit = [](std::uint64_t, std::uint64_t) {};
 };
 
 enum class OutputState {
@@ -52,6 +67,10 @@ enum class OutputState {
 /// One attempt at a crash-safe output, from the first look at existing files to the manifest: every chunk is encoded,
 /// written and committed by the protocol of docs/output-protocol.md, and the next attempt with the same options resumes
 /// it. The destructor removes nothing.
+///
+/// While an input is still being indexed, a new run has an attempt, but no identity, for which the number of items is
+/// needed: outputs are held in memory, and nothing is written or committed. What has been begun before is resumed only
+/// once the input has been indexed.
 class CommittedOutput final : public OutputWriter {
 public:
     /// Begins the run, resumes it after what earlier attempts have committed, or finds it complete. Throws Error
@@ -69,6 +88,9 @@ public:
 
     /// Items without a result so far, including those of earlier attempts.
     [[nodiscard]] std::vector<std::uint64_t> failed_items() const;
+
+    /// Whether the number of items is known, and with it identity().
+    [[nodiscard]] bool is_counted() const noexcept { return complete_ || committer_; }
 
     // While it is not complete:
 
@@ -88,10 +110,12 @@ public:
     [[nodiscard]] std::uint64_t first_chunk() const noexcept { return first_chunk_; }
 
     /// The chunk that append() expects next.
-    [[nodiscard]] std::uint64_t next_chunk() const { return committer_.value().next_chunk(); }
+    [[nodiscard]] std::uint64_t next_chunk() const {
+        return (committer_ ? committer_->next_chunk() : first_chunk_) + held_.size();
+    }
 
     /// Number of chunks that survive any end of this process. Safe from any thread.
-    [[nodiscard]] std::uint64_t chunks_committed() const { return committer_.value().chunks_committed(); }
+    [[nodiscard]] std::uint64_t chunks_committed() const;
 
     /// Sets the items, in ascending order, that have no result: append() gets ItemCodec::write_missing()'s bytes for
     /// them.
@@ -108,7 +132,7 @@ public:
     void append(std::uint32_t count, std::span<const std::byte> outputs) override;
     void commit() override;
     [[nodiscard]] std::optional<std::chrono::nanoseconds> time_to_commit() const override {
-        return committer_.value().time_to_commit();
+        return committer_ ? committer_->time_to_commit() : std::nullopt;
     }
     void publish() override;
 
@@ -117,11 +141,16 @@ public:
     /// member may be called afterwards.
     void abandon_if_empty();
 
-    /// What determines the output's bytes.
-    [[nodiscard]] const RunIdentity& identity() const noexcept { return identity_; }
+    /// What determines the output's bytes; its numbers are estimates until is_counted(). Safe from any thread.
+    [[nodiscard]] RunIdentity identity() const;
     [[nodiscard]] const Owner& owner() const noexcept { return options_.me; }
 
 private:
+    struct HeldChunk {
+        std::uint32_t items = 0;
+        std::vector<std::byte> outputs{};
+    };
+
     [[nodiscard]] std::uint64_t count_nonfinite(const Chunk& chunk, std::span<const std::uint64_t> failed,
                                                 std::uint64_t all, std::span<const std::byte> outputs);
     void notify_commits();
@@ -129,6 +158,14 @@ private:
     void explained(Action&& action);
     [[nodiscard]] bool find_complete();
     void begin();
+    void begin_uncounted();
+    void acquire();
+    void adopt_earlier();
+    [[nodiscard]] bool find_count(UntilCounted until);
+    void find_count_now();
+    [[nodiscard]] bool settle(UntilCounted until);
+    void write(std::uint32_t count, std::span<const std::byte> outputs);
+    void write_held(std::size_t most);
     [[nodiscard]] bool is_finished_by_another();
     void leave_as_complete();
     void warn(std::vector<ErrorText> warnings);
@@ -136,6 +173,7 @@ private:
     CommittedOutputOptions options_;
     RowEncoder rows_;
     RunPaths paths_;
+    mutable std::mutex mutex_;  // of changes of the identity, and of the committer's beginning
     RunIdentity identity_;
     PartPlan plan_;
     RunFolders folders_;
@@ -150,6 +188,8 @@ private:
     std::uint64_t first_chunk_ = 0;
     std::uint64_t told_ = 0;  // chunks, to on_commit
     std::vector<std::uint64_t> left_out_;
+    std::deque<HeldChunk> held_;  // not written yet
+    std::uint64_t held_bytes_ = 0;
     std::vector<std::byte> salted_;
 };
 

@@ -225,7 +225,7 @@ TEST_P(CommittedOutputTest, TellsHowMuchIsCommittedWheneverItIsMore) {
     be_killed_after(3);
     std::vector<std::uint64_t> told;
     CommittedOutputOptions options = run_.options(1U << 20U);
-    options.on_commit = [&](std::uint64_t chunks) { told.push_back(chunks); };
+    options.on_commit = [&](std::uint64_t chunks, std::uint64_t) { told.push_back(chunks); };
 
     CommittedOutput run(options);
     append_until(run, run_.job(), 6);
