@@ -85,6 +85,15 @@ void note_idle_devices(Verdict& verdict, const RunReport& run) {
 
 /// Why no resource comes close to its capacity, and what may help, unless already set.
 std::string reason_for_nothing(const Verdict& verdict, const RunReport& run, std::uint64_t chunks) {
+    constexpr double long_wait = 0.1;  // of the run
+    const WallView& root = run.ranks.front().breakdown.wall;
+    const double index = Seconds(root.phases[static_cast<std::size_t>(Phase::index)]).count();
+    if (index > long_wait * Seconds(root.total()).count()) {
+        return fmt::format(
+            "for {} everything waited for the input's index, which takes as long as reading the file: a "
+            "faster file system helps, or more cores for rank 0",
+            time_text(index));
+    }
     if (run.mode == PipelineMode::serial) {
         return "pipeline.mode = \"serial\" lets one stage wait for the other; \"overlap\" does not";
     }

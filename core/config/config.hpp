@@ -46,6 +46,7 @@ struct JobConfig {
         std::vector<ColumnRef> columns;  ///< csv: empty = all; jsonl: at least one, names only.
         bool header = false;
         bool allow_empty = false;
+        IndexTime index = IndexTime::automatic;
         std::optional<std::uint64_t> count = {};  ///< Items of each record, if not 1; without a file of the job.
         friend bool operator==(const Input&, const Input&) = default;
     };

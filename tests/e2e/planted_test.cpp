@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/e2e/job_folder.hpp"
+#include "tests/e2e/planted_faults.hpp"
 #include "tests/e2e/planted_pause.hpp"
 #include "tests/support/files.hpp"
 
@@ -21,30 +22,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-/// For as long as it lives, programs that this one starts obey it, and jobs lie where syncing takes no time: a busy
-/// disk may take longer than what is planted.
-class Planted {
-public:
-    explicit Planted(const std::string& faults) {
-        EXPECT_EQ(::setenv("SLUICE_FAULT", faults.c_str(), 1), 0);
-        if (std::filesystem::is_directory("/dev/shm")) {
-            EXPECT_EQ(::setenv("TMPDIR", "/dev/shm", 1), 0);
-        }
-    }
-    ~Planted() {
-        EXPECT_EQ(::unsetenv("SLUICE_FAULT"), 0);
-        EXPECT_EQ(usual_ ? ::setenv("TMPDIR", usual_->c_str(), 1) : ::unsetenv("TMPDIR"), 0);
-    }
-    Planted(const Planted&) = delete;
-    Planted& operator=(const Planted&) = delete;
-
-private:
-    std::optional<std::string> usual_ = [] {
-        const char* const folder = std::getenv("TMPDIR");
-        return folder == nullptr ? std::nullopt : std::optional<std::string>(folder);
-    }();
-};
 
 /// 80 chunks of two items, on one host device a rank. `ranks` 0: without a launcher.
 json report_of(int ranks, const std::vector<std::string>& settings = {}) {
@@ -96,8 +73,8 @@ class PlantedStage : public testing::TestWithParam<Case> {};
 
 TEST_P(PlantedStage, IsNamed) {
     const std::string stage = GetParam().stage;
-    const Planted planted("slow." + (stage == "read" ? "disk" : stage) + "=" + std::to_string(GetParam().microseconds) +
-                          (stage == "commit" ? ",due::*=salt:1" : ""));
+    const PlantedFaults planted("slow." + (stage == "read" ? "disk" : stage) + "=" +
+                                std::to_string(GetParam().microseconds) + (stage == "commit" ? ",due::*=salt:1" : ""));
 
     const json report = report_of(GetParam().ranks);
 
@@ -126,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(FourRanksMpi, PlantedStage,
                          [](const auto& planted) { return planted.param.stage; });
 
 TEST(PlantedCopies, OfOneProcessAreOneThreadsWork) {
-    const Planted planted("slow.scatter=2000,slow.gather=8000");
+    const PlantedFaults planted("slow.scatter=2000,slow.gather=8000");
 
     const json report = report_of(0, {"run.devices=2"});
 
@@ -140,7 +117,7 @@ TEST(PlantedCopies, OfOneProcessAreOneThreadsWork) {
 }
 
 TEST(PlantedStartUp, IsWhatBinds) {
-    const Planted planted("slow.index=1500000");
+    const PlantedFaults planted("slow.index=1500000");
 
     const json report = report_of(0);
 
@@ -153,7 +130,7 @@ TEST(PlantedStartUp, IsWhatBinds) {
 class PlantedMpiStraggler : public testing::TestWithParam<const char*> {};
 
 TEST_P(PlantedMpiStraggler, IsNamedWithItsRank) {
-    const Planted planted("slow.compute:0=15000,slow.compute:1=15000,slow.compute:2=60000,slow.compute:3=15000");
+    const PlantedFaults planted("slow.compute:0=15000,slow.compute:1=15000,slow.compute:2=60000,slow.compute:3=15000");
 
     const json report = report_of(4, {"pipeline.distribution=" + std::string(GetParam())});
 
@@ -170,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Distributions, PlantedMpiStraggler, testing::Values("pu
                          [](const auto& distribution) { return std::string(distribution.param); });
 
 TEST(PlantedSerial, TakesTurns) {
-    const Planted planted("slow.parse=4000,slow.compute=4000,slow.write=4000");
+    const PlantedFaults planted("slow.parse=4000,slow.compute=4000,slow.write=4000");
 
     const json report = report_of(0, {"pipeline.mode=serial"});
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "core/commit/place_file.hpp"
 #include "core/config/config.hpp"
 #include "core/error.hpp"
+#include "core/machine/cgroup.hpp"
 #include "core/machine/launch.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
@@ -28,7 +31,9 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t most_of_end = 91;  // characters: several fit into a message
+constexpr std::uint64_t least_held = std::uint64_t{64} << 20;  // bytes of results, until the items are counted, or
+constexpr std::uint64_t share_held = 16;                       // that part of the memory
+constexpr std::size_t most_of_end = 91;                        // characters: several fit into a message
 
 /// Checks that the files still match the run's identity. They outlive the output.
 std::function<void()> check_of_files(const PreparedJob& prepared) {
@@ -56,14 +61,32 @@ std::vector<PublishedInput> inputs_of(const ItemSource& source) {
     return inputs;
 }
 
+/// For CommittedOutputOptions::count.
+std::optional<CountedItems> items_of(const ItemSource& source, UntilCounted until) {
+    const bool waits = until == UntilCounted::wait;
+    if (waits) {
+        static_cast<void>(source.wait_for(std::numeric_limits<std::uint64_t>::max(), {}));
+    }
+    if (!source.known().is_all) {
+        return std::nullopt;
+    }
+    return CountedItems{.items = source.count(), .inputs = inputs_of(source)};
+}
+
 CommittedOutputOptions options_of(const PreparedJob& prepared) {
     const JobConfig::Output& output = prepared.job.output;
+    std::function<std::optional<CountedItems>(UntilCounted)> count;
+    if (prepared.plan.most_items) {
+        count = [&source = *prepared.source](UntilCounted until) { return items_of(source, until); };
+    }
     return {
         .path = output.path,
         .format = output.format,
         .codec = prepared.codec.get(),
         .items = prepared.plan.items,
         .chunk_items = prepared.plan.chunk_items,
+        .count = std::move(count),
+        .most_held = std::max(least_held, read_available_memory() / share_held),
         .settings = settings_of(prepared),
         .me = this_process(read_launch().slurm_job.value_or(std::string()), this_attempt().restarts),
         .nonfinite = output.nonfinite,
@@ -86,6 +109,11 @@ std::optional<RunIdentity> identity_at(const JobConfig::Output& output) {
 }
 
 }  // namespace
+
+bool is_new(const JobConfig::Output& output) {
+    const RunPaths paths = paths_of(output);
+    return !status_of(paths.manifest()) && !status_of(paths.identity()) && attempts_of(paths).empty();
+}
 
 RunChoices choices_of_run(const JobConfig::Output& output) {
     RunChoices choices;
@@ -134,8 +162,9 @@ bool is_published(const JobConfig::Output& output) {
 
 std::unique_ptr<CommittedOutput> open_output(const PreparedJob& job, RankBoard& board) {
     CommittedOutputOptions options = options_of(job);
-    const std::uint64_t all = ChunkGrid(job.plan.items, job.plan.chunk_items).chunks();
-    options.on_commit = [&board, all](std::uint64_t chunks) { board.set_committed({.chunks = chunks, .all = all}); };
+    options.on_commit = [&board](std::uint64_t chunks, std::uint64_t all) {
+        board.set_committed({.chunks = chunks, .all = all});
+    };
     options.on_wait = [path = escaped(job.job.output.path.native())](const std::string& what) {
         say(fmt::format("sluice: {}: {}\n", path, what));
     };

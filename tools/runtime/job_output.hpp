@@ -14,6 +14,9 @@
 
 namespace sluice {
 
+/// Whether nothing has been begun at the output.
+[[nodiscard]] bool is_new(const JobConfig::Output& output);
+
 /// As recorded by the run at the output, finished or not. Throws Error as read_run_identity.
 [[nodiscard]] RunChoices choices_of_run(const JobConfig::Output& output);
 

@@ -65,10 +65,28 @@ struct OpenedJob {
 
 enum class OpenFor {
     run,
+    check,
     comparison,  ///< With the output's run.
 };
 
-std::unique_ptr<ItemSource> open_items(const JobConfig& job, const ItemCodec& codec, OpenFor purpose) {
+/// Whether a run may begin while its items are still being counted: it begins anew, with one text, and nothing of its
+/// results depends on the number.
+bool may_count_beside(const JobConfig& job, const OpenApp& app) {
+    const bool is_text = job.input.format == InputFormat::csv || job.input.format == InputFormat::jsonl ||
+                         job.input.format == InputFormat::txt;
+    const bool any_chunk_will_do = job.pipeline.chunk_items || app.is_batch_invariant(job.run.precision);
+    return is_text && !job.input.paths.empty() && !job.input.count && job.input.index != IndexTime::first &&
+           job.run.precision != Precision::certified && any_chunk_will_do && is_new(job.output);
+}
+
+std::unique_ptr<ItemSource> open_items(const JobConfig& job, const OpenApp& app, const ItemCodec& codec,
+                                       OpenFor purpose) {
+    constexpr std::uint64_t least_bytes = std::uint64_t{1} << 30;  // less is indexed while CUDA starts
+    constexpr std::uint64_t items_at_first = 65'536;               // to estimate the number of all
+    if (purpose == OpenFor::run && may_count_beside(job, app)) {
+        const bool is_asked = job.input.index == IndexTime::beside;
+        return open_growing_input(job.input, codec, is_asked ? 1 : items_at_first, is_asked ? 0 : least_bytes);
+    }
     if (purpose == OpenFor::comparison) {
         if (const auto counted = counted_by_run(job)) {
             return open_counted_input(job.input, codec, *counted);
@@ -90,7 +108,7 @@ OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases, Ope
     auto app = open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights);
     refuse_to_replace_app_files(job, *app);
     if (!seems_published(job.output.path)) {
-        if (purpose == OpenFor::run) {
+        if (purpose != OpenFor::comparison) {
             check_output_path(job.output.path);
         }
         check_report_path(job.output.report, job.output.path);
@@ -105,7 +123,7 @@ OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases, Ope
     });
     PhaseTimer index(phases, Phase::index);
     fault_delay("index");
-    auto source = open_items(job, *codec, purpose);  // if both fail, this error is reported
+    auto source = open_items(job, *app, *codec, purpose);  // if both fail, this error is reported
     index.stop();
     refuse_to_replace_input_files(job, paths_of(*source));
     Weights weights = reading.get();
@@ -145,7 +163,8 @@ PreparedJob prepare(JobConfig config, const Apps& apps, PhaseLog& phases, OpenFo
     OpenedJob open = open_job(config, apps, phases, purpose);
     auto& [weights_file, weights] = open.weights;
     const double flop_per_item = open.app->flop_per_item(weights);
-    const std::uint64_t items = open.source->count();
+    const bool is_counted = open.source->known().is_all;
+    const std::uint64_t items = is_counted ? open.source->count() : open.source->estimate_count();
     ChosenDevice device = choose_checked_device(config, *open.app);
     RunChoices begun_with = choices_of_run(config.output);
     const JobConfig::Pipeline& wanted = config.pipeline;
@@ -158,7 +177,8 @@ PreparedJob prepare(JobConfig config, const Apps& apps, PhaseLog& phases, OpenFo
         .settings = encode(config.settings),
         .precision = config.run.precision,
         .items = items,
-        .chunk_items = at_most(items, given.value_or(chosen)),
+        .most_items = is_counted ? std::nullopt : std::optional(open.source->upper_bound()),
+        .chunk_items = is_counted ? at_most(items, given.value_or(chosen)) : given.value_or(chosen),
         .depth = is_serial ? 1 : wanted.depth.value_or(choose_depth(wanted.mode)),
         .depth_by = is_serial      ? DepthBy::serial_mode
                     : wanted.depth ? DepthBy::job
@@ -192,9 +212,32 @@ PreparedJob prepare_job(JobConfig job, const Apps& apps, PhaseLog& phases) {
     return prepare(std::move(job), apps, phases, OpenFor::run);
 }
 
+PreparedJob prepare_job(JobConfig job, const Apps& apps) {
+    PhaseLog phases;
+    return prepare(std::move(job), apps, phases, OpenFor::check);
+}
+
 PreparedJob prepare_to_compare(JobConfig job, const Apps& apps) {
     PhaseLog phases;
     return prepare(std::move(job), apps, phases, OpenFor::comparison);
+}
+
+ChunkGrid estimated_grid(const PreparedJob& job) {
+    return ChunkGrid(job.source->estimate_count(), job.plan.chunk_items).from(job.plan.first_chunk);
+}
+
+void take_count(PreparedJob& job) {
+    constexpr std::uint64_t most_chunks = std::uint64_t{1} << 20;  // for which records are reserved
+    JobPlan& plan = job.plan;
+    if (plan.most_items) {
+        const bool reserves_much = plan.grid().chunks() > most_chunks;
+        static_cast<void>(job.source->wait_for(reserves_much ? *plan.most_items : plan.chunk_items, {}));
+        if (job.source->known().is_all) {
+            plan.items = job.source->count();
+            plan.most_items.reset();
+            plan.chunk_items = at_most(plan.items, plan.chunk_items);
+        }
+    }
 }
 
 DeviceKind choose_device(DeviceKind wanted) {

@@ -25,7 +25,8 @@ struct JobPlan {
     std::string app{};
     std::string settings{};  ///< The app's, by encode().
     Precision precision = Precision::fp32;
-    std::uint64_t items = 0;
+    std::uint64_t items = 0;                    ///< An estimate where `most_items` is set.
+    std::optional<std::uint64_t> most_items{};  ///< Of an input that is still being indexed.
     std::uint32_t chunk_items = 1;
     std::uint32_t depth = 1;  ///< Before the app is loaded, without the models' lag: depth_with_lag().
     DepthBy depth_by = DepthBy::program;
@@ -40,7 +41,11 @@ struct JobPlan {
     std::string dump_folder{};  ///< The attempt's, for notes of deaths and hangs; empty where a rank does not see it.
     std::uint64_t first_chunk = 0;  ///< First chunk to compute; earlier ones are committed.
 
-    [[nodiscard]] ChunkGrid grid() const { return ChunkGrid(items, chunk_items).from(first_chunk); }
+    /// Of whole chunks, more than there are, where the items are still being counted.
+    [[nodiscard]] ChunkGrid grid() const {
+        return ChunkGrid(most_items ? (*most_items / chunk_items + 1) * chunk_items : items, chunk_items)
+            .from(first_chunk);
+    }
 };
 
 /// Choices of an existing run, which affect its output's bytes: automatic ones might differ now. nullopt: there is no
@@ -69,21 +74,25 @@ struct PreparedJob {
     std::string chunk_note;   // why the chunks have this size; may be empty
 };
 
+/// As the plan's grid, but for messages: while the items are being counted, of as many as are estimated. Thread-safe.
+[[nodiscard]] ChunkGrid estimated_grid(const PreparedJob& job);
+
+/// Gives the plan the number of items if it is known by now; otherwise a chunk's items are, which this waits for. Waits
+/// for all where the chunks might be very many.
+void take_count(PreparedJob& job);
+
 /// Host or CUDA; `wanted` unless that is automatic.
 [[nodiscard]] DeviceKind choose_device(DeviceKind wanted);
 
 /// Whether tune() still has to choose the chunk size, which is 1 until then.
 [[nodiscard]] bool is_chunk_size_measured(const PreparedJob& job);
 
-/// Opens and indexes the input while reading the weights. Throws Error; errors of the input take precedence over those
-/// of the weights.
+/// Opens and indexes the input while reading the weights; a large text may be indexed on after it returns. Throws
+/// Error; errors of the input take precedence over those of the weights.
 [[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps, PhaseLog& phases);
 
-/// The same without timing of phases.
-[[nodiscard]] inline PreparedJob prepare_job(JobConfig job, const Apps& apps) {
-    PhaseLog phases;
-    return prepare_job(std::move(job), apps, phases);
-}
+/// The same without timing of phases, and with all items counted.
+[[nodiscard]] PreparedJob prepare_job(JobConfig job, const Apps& apps);
 
 /// Only what check_output() needs: where the output's run has counted the same input, its items are neither counted nor
 /// can they be read. Does not try whether a file can be created beside the output. Throws as prepare_job.

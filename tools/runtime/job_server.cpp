@@ -35,7 +35,7 @@ std::uint32_t cores_of_readers(const RankShare& share) {
 
 std::uint32_t readers_for(const PreparedJob& job, const PreparedRank& rank) {
     const ItemSource& source = *job.source;
-    const auto items = static_cast<double>(std::max<std::uint64_t>(1, source.count()));
+    const auto items = static_cast<double>(std::max<std::uint64_t>(1, source.known().count));
     return choose_readers({.cores = cores_of_readers(rank.share),
                            .device = job.plan.device,
                            .devices = std::accumulate(rank.devices.begin(), rank.devices.end(), 0U),
@@ -86,11 +86,11 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
     }
     const auto items_written = [this] { return results_.items_written(); };
     if (options.progress) {
-        progress_.emplace(grid_.items(), grid_.items_done(), items_written);
+        progress_.emplace([this] { return job_.source->estimate_count(); }, grid_.items_done(), items_written);
     }
     root_.monitor.serve({.book = &server_.book(),
                          .hosts = hosts_,
-                         .grid = grid_,
+                         .grid = [this] { return estimated_grid(job_); },
                          .items_written = items_written,
                          .chunks_committed = [this] { return context_.board.committed().chunks; }});
 }
@@ -132,6 +132,9 @@ RankTrace JobServer::run() {
     }
     const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
+    if (const std::optional<Interval> index = job_.source->indexed_beside()) {
+        context_.phases.add(Phase::index, *index);
+    }
     RankTrace trace = team.take_trace();  // waits for them
     std::vector<ThreadRecord> ended = input_.take_records();
     ended.push_back(results_.take_record());
@@ -179,6 +182,7 @@ std::vector<LinkTraffic> JobServer::links() const {
 /// ranks a report be there.
 void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
     say_that_it_drains(cause);
+    job_.source->give_up_index();
     results_.hurry();
     if (remote_) {
         send_heartbeats_while(others(), [&, this] {
@@ -194,10 +198,13 @@ void JobServer::drain(const StopCause& cause, const DriverTeam& team) {
 void JobServer::finish(const Served& served) {
     const std::optional<std::string> given_up =
         served.lost_rank == 0 ? std::nullopt : cause_of_loss(attempt_.folder, 0);
-    const EndCause cause = cause_of_end(served, server_.end() == grid_.chunks(), given_up.has_value());
+    const EndCause cause = cause_of_end(served, server_.end() == server_.grid().chunks(), given_up.has_value());
     const Ending ending = decide_end({.cause = cause});
     if (ending.saves == Ending::Saves::output) {
-        send_heartbeats_while(others(), [this] { attempt_.output->publish(); });
+        send_heartbeats_while(others(), [this] {
+            results_.stop();
+            attempt_.output->publish();
+        });
         context_.board.set_committed({});
         warn_at_the_end(*attempt_.output, job_);
         return;
@@ -241,7 +248,7 @@ HangWatchOptions JobServer::hang_watch_options() {
 
 EncoderThreads JobServer::count_encoders() const {
     EncodingNeeds needs{.cores = cores_of_readers(rank_.share),
-                        .items = grid_.items() - grid_.items_done(),
+                        .items = job_.plan.items - grid_.items_done(),
                         .chunk_items = grid_.chunk_items(),
                         .row_bytes = attempt_.output->estimate_row_bytes()};
     const std::uint32_t used = choose_encoders(needs);

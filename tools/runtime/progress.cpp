@@ -103,8 +103,9 @@ void ProgressView::say(const std::string& text) {
     }
 }
 
-Progress::Progress(std::uint64_t total, std::uint64_t before, std::function<std::uint64_t()> items_done)
-    : total_(total),
+Progress::Progress(std::function<std::uint64_t()> total, std::uint64_t before,
+                   std::function<std::uint64_t()> items_done)
+    : total_(std::move(total)),
       before_(before),
       items_done_(std::move(items_done)),
       thread_([this](const std::stop_token& stop) { show_until(stop); }) {}
@@ -114,7 +115,8 @@ void Progress::show_until(const std::stop_token& stop) {
     const Instant start = Clock::now();
     ProgressView view;
     const auto show = [&] {
-        const ItemCount items{.done = before_ + items_done_(), .total = total_, .before = before_};
+        const std::uint64_t done = before_ + items_done_();
+        const ItemCount items{.done = done, .total = total_(), .before = before_};
         const Seconds passed = Clock::now() - start;
         view.show(view.is_terminal() ? progress_bar(items, passed, ProgressView::columns())
                                      : progress_text(items, passed));

@@ -203,16 +203,18 @@ void RunMonitor::look() {
 
 void RunMonitor::take_counts() {
     const ServedRun& run = *run_;
-    status_.items = run.grid.items();
-    status_.items_before = run.grid.items_done();
-    status_.items_done = status_.items_before + run.items_written();
-    status_.chunks = run.grid.chunks();
-    status_.chunks_before = run.grid.begin();
-    status_.chunks_done = ChunkGrid(status_.items_done, run.grid.chunk_items()).chunks();
+    const std::uint64_t written = run.items_written();  // before the grid, which never has fewer
+    const ChunkGrid grid = run.grid();
+    status_.items = grid.items();
+    status_.items_before = grid.items_done();
+    status_.items_done = status_.items_before + written;
+    status_.chunks = grid.chunks();
+    status_.chunks_before = grid.begin();
+    status_.chunks_done = ChunkGrid(status_.items_done, grid.chunk_items()).chunks();
     // Committed between the two looks, or no longer told because the output is complete.
     const std::uint64_t committed = std::clamp(run.chunks_committed(), status_.chunks_before, status_.chunks_done);
     status_.chunks_committed = std::max(status_.chunks_committed.value_or(0), committed);
-    status_.items_committed = run.grid.from(*status_.chunks_committed).items_done();
+    status_.items_committed = grid.from(*status_.chunks_committed).items_done();
     const std::vector<GrantBook::Rank> ranks = run.book->ranks();
     status_.ranks.resize(ranks.size());
     const Instant now = Clock::now();

@@ -27,8 +27,8 @@ namespace sluice {
 struct ServedRun {
     const GrantBook* book = nullptr;
     std::vector<std::string> hosts{};  ///< Of the ranks.
-    ChunkGrid grid;                    ///< Begins after what earlier attempts have done.
     // Called from the monitor's thread:
+    std::function<ChunkGrid()> grid{};  ///< Begins after what earlier attempts have done; its end may be an estimate.
     std::function<std::uint64_t()> items_written{};     ///< By this attempt.
     std::function<std::uint64_t()> chunks_committed{};  ///< By all attempts.
 };

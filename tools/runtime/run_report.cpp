@@ -38,7 +38,7 @@ void describe_this(AttemptSummary& attempt, const RunReport& report, std::option
 
 Provenance provenance_of(const CommittedOutput& output) {
     const ProgramFacts& program = program_facts();
-    const RunIdentity& identity = output.identity();
+    const RunIdentity identity = output.identity();
     const Owner& me = output.owner();
     std::vector<std::pair<std::string, std::string>> settings = identity.settings;
     std::erase_if(settings, [](const auto& setting) { return setting.first == input_digests; });  // long
@@ -125,8 +125,8 @@ void warn_unless_placed(const std::string& text, const JobConfig::Output& output
 RunReport report_of_run(const PreparedJob& prepared, const CommittedOutput& output, std::uint64_t items_done) {
     const JobPlan& plan = prepared.plan;
     const JobConfig& job = prepared.job;
-    const ChunkGrid grid = plan.grid();
-    return {.items = plan.items,
+    const ChunkGrid grid = estimated_grid(prepared);
+    return {.items = grid.items(),
             .items_done = items_done,
             .items_before = grid.items_done(),
             .chunks = grid.chunks(),

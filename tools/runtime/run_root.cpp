@@ -123,6 +123,7 @@ PreparedJob prepare_job_of(const RankContext& context, const Meeting& meeting, c
     if (job.plan.device == DeviceKind::cuda) {
         tune(job, expected_gpus(context, gpu_wish(job.job), gpus));
     }
+    take_count(job);
     return job;
 }
 
@@ -247,6 +248,7 @@ int run_root(const RankContext& context, RunMonitor& monitor, const std::functio
         if (!attempt) {
             return or_end_all(root, {}, [&] { return leave_complete(root, job, options); });
         }
+        take_count(job);
         job.plan = plan_of(std::move(job.plan), *attempt, context.host);
         return or_end_all(root, {.output = attempt->output.get()},
                           [&] { return serve_job(root, meeting, job, *attempt, std::move(gpus), options); });

@@ -96,7 +96,7 @@ TEST(ProgressView, WritesALineOfALogWithItsTimeWhereNoTerminalIs) {
 TEST(Progress, EndsAtOnceWhenItsJobEnds) {
     std::atomic<std::uint64_t> done{0};
     {
-        const Progress progress(10, 0, [&done] { return done.load(); });
+        const Progress progress([] { return std::uint64_t{10}; }, 0, [&done] { return done.load(); });
     }
 
     SUCCEED() << "the destructor does not wait for the next line";

@@ -44,7 +44,7 @@ public:
         monitor_.open(job.folder(), "labels.csv");
         stop_.enter(RunPhase::serving);
         monitor_.serve({.book = &book_,
-                        .grid = ChunkGrid(100, 4),
+                        .grid = [] { return ChunkGrid(100, 4); },
                         .items_written = [] { return 0U; },
                         .chunks_committed = [] { return 0U; }});
     }
@@ -208,7 +208,7 @@ TEST(RunMonitor, KnowsTheRatesOfARunThatWasShorterThanAnyLook) {
     RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
     monitor.open(folder.path(), "labels.csv");
     monitor.serve({.book = &book,
-                   .grid = ChunkGrid(100, 4),
+                   .grid = [] { return ChunkGrid(100, 4); },
                    .items_written = [&] { return written; },
                    .chunks_committed = [] { return 0U; }});
 
@@ -230,7 +230,7 @@ TEST(RunMonitor, TellsWhatIsCommittedApartFromWhatIsOnlyWritten) {
         RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
         monitor.open(folder.path(), "labels.csv");
         monitor.serve({.book = &book,
-                       .grid = ChunkGrid(99, 4).from(5),
+                       .grid = [] { return ChunkGrid(99, 4).from(5); },
                        .items_written = [] { return 79U; },
                        .chunks_committed = [&] { return committed; }});
         monitor.end(code);
