@@ -172,8 +172,8 @@ constexpr std::array keys{
         count("input", "count", {0, most_items}, "1",
               "csv, jsonl, txt: consecutive items made from each record. Without input.path: items of the job.")),
     file_key<&Input::index>(choice("input", "index", words_of<IndexTime>, "\"auto\"",
-                                   "csv, jsonl, txt: when the file is searched for its items: first, or beside "
-                                   "computing; auto: beside in new runs of a GiB or more.")),
+                                   "csv, jsonl, txt: when files are searched for their items: first, or beside "
+                                   "computing; auto: beside in new runs of 256 MiB or more.")),
     key<&Job::model, &Model::weights>(
         {.section = "model",
          .name = "weights",

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct TextOptions {
     std::uint64_t first_item = 0;  ///< As FileSource::number_from().
     std::uint32_t threads = 0;     ///< IndexOptions::threads.
     bool beside = false;           ///< While its items are read (ItemSource::known()); else when its source is made.
+    std::stop_token stop{};        ///< Ends the latter early; then the source is not to be used.
 };
 
 /// Sources of the text formats, with a RecordIndex; read() starts at the nearest place that the index has. They take

@@ -91,6 +91,10 @@ std::unique_ptr<ItemSource> make_numbered_source(const JobConfig::Input& input, 
     return std::make_unique<NumberedSource>(input.count.value(), codec);
 }
 
+std::string where_of(const InputFiles& files) {
+    return files.size() == 1 ? files.front()->where() : fmt::format("input.path ({} files)", files.size());
+}
+
 void refuse_empty(const ItemSource& source, const JobConfig::Input& input, const std::string& where) {
     if (source.count() == 0 && !input.allow_empty) {
         throw Error(ExitCode::bad_data, {"E-INP-029", where, "no items (expected at least one)",
@@ -99,8 +103,7 @@ void refuse_empty(const ItemSource& source, const JobConfig::Input& input, const
 }
 
 std::unique_ptr<ItemSource> make_source(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec) {
-    const std::string where =
-        files.size() == 1 ? files.front()->where() : fmt::format("input.path ({} files)", files.size());
+    const std::string where = where_of(files);
     std::unique_ptr<ItemSource> source = files.size() == 1
                                              ? make_file_source(std::move(files.front()), input, codec, {})
                                              : make_many_source(std::move(files), input, codec);
@@ -123,11 +126,17 @@ std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const Item
 std::unique_ptr<ItemSource> open_growing_input(const JobConfig::Input& input, const ItemCodec& codec,
                                                std::uint64_t items, std::uint64_t least_bytes) {
     InputFiles files = open_input_files(input.paths);
-    if (files.size() != 1 || files.front()->size() < least_bytes) {
+    std::uint64_t bytes = 0;
+    for (const auto& file : files) {
+        bytes += file->size();
+    }
+    if (bytes < least_bytes) {
         return make_source(std::move(files), input, codec);
     }
-    const std::string where = files.front()->where();
-    std::unique_ptr<ItemSource> source = make_file_source(std::move(files.front()), input, codec, {.beside = true});
+    const std::string where = where_of(files);
+    std::unique_ptr<ItemSource> source =
+        files.size() == 1 ? make_file_source(std::move(files.front()), input, codec, {.beside = true})
+                          : make_many_source(std::move(files), input, codec, true);
     static_cast<void>(source->wait_for(std::max<std::uint64_t>(items, 1), {}));
     if (source->known().is_all) {
         refuse_empty(*source, input, where);

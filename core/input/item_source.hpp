@@ -97,7 +97,7 @@ public:
 /// open_input_files(); bad_data. `codec` outlives the source.
 [[nodiscard]] std::unique_ptr<ItemSource> open_input(const JobConfig::Input& input, const ItemCodec& codec);
 
-/// The same; but of a single text of at least `least_bytes` the first `items` alone are indexed before it returns, and
+/// The same; but of texts of at least `least_bytes` in all the first `items` alone are indexed before it returns, and
 /// the others beside what the caller does.
 [[nodiscard]] std::unique_ptr<ItemSource> open_growing_input(const JobConfig::Input& input, const ItemCodec& codec,
                                                              std::uint64_t items, std::uint64_t least_bytes);

@@ -6,93 +6,36 @@
 #include <cstddef>
 #include <exception>
 #include <filesystem>
+#include <iterator>
+#include <numeric>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/input/format_sources.hpp"
+#include "core/input/growth.hpp"
 #include "core/input/record_index.hpp"
+#include "core/trace/thread_usage.hpp"
 
 namespace sluice {
 namespace {
 
 using FileSources = std::vector<std::unique_ptr<FileSource>>;
 
-class ManySource final : public ItemSource {
-public:
-    /// `first_items`: of each source, and behind them the number of all items.
-    ManySource(FileSources sources, std::vector<std::uint64_t> first_items, std::string stamp)
-        : sources_(std::move(sources)), first_items_(std::move(first_items)), stamp_(std::move(stamp)) {
-        for (std::size_t i = 0; i < sources_.size(); ++i) {
-            sources_[i]->number_from(first_items_[i]);
-            bytes_ += sources_[i]->bytes();
-            granularity_ = std::max(granularity_, sources_[i]->granularity());
-        }
-    }
-
-    [[nodiscard]] std::uint64_t count() const override { return first_items_.back(); }
-    [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
-    [[nodiscard]] std::uint32_t granularity() const noexcept override { return granularity_; }
-
-    [[nodiscard]] InputReads reads() const noexcept override {
-        InputReads all;
-        for (const auto& source : sources_) {
-            const InputReads one = source->reads();
-            all.file += one.file;
-            all.indexing += one.indexing;
-            all.items += one.items;
-        }
-        return all;
-    }
-
-    [[nodiscard]] std::string stamp() const override { return stamp_; }
-
-    [[nodiscard]] std::vector<SourceFile> files() const override {
-        std::vector<SourceFile> files;
-        files.reserve(sources_.size());
-        for (std::size_t i = 0; i < sources_.size(); ++i) {
-            files.push_back(sources_[i]->files().front());
-            files.back().first_item = first_items_[i];
-        }
-        return files;
-    }
-
-    void check_content() const override {
-        const auto check = [this](std::size_t i) { sources_[i]->check_content(); };
-        for_all_files(sources_.size(), check);
-    }
-
-    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
-        expects(first <= this->count() && count <= this->count() - first, "ItemSource::read stays inside the items");
-        const std::size_t item_bytes = count == 0 ? 0 : to.size() / count;
-        const std::uint64_t end = first + count;
-        auto behind = std::ranges::upper_bound(first_items_, first);  // of the file that holds `first`
-        for (std::uint64_t at = first; at < end; ++behind) {
-            const std::uint64_t stop = std::min(end, *behind);
-            if (stop == at) {  // an empty file
-                continue;
-            }
-            const auto items = static_cast<std::uint32_t>(stop - at);
-            const auto& source = *sources_[static_cast<std::size_t>(behind - first_items_.begin()) - 1];
-            source.read(at - *(behind - 1), items, to.subspan((at - first) * item_bytes, items * item_bytes));
-            at = stop;
-        }
-    }
-
-private:
-    FileSources sources_;
-    std::vector<std::uint64_t> first_items_;
-    std::string stamp_;
-    std::uint64_t bytes_ = 0;
-    std::uint32_t granularity_ = 1;
-};
-
-/// Of all files: those that keep all threads busy one after the other, the others side by side.
+/// Of some consecutive files: those that keep all threads busy one after the other, the others side by side.
 class FileIndexer {
 public:
-    FileIndexer(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec)
-        : files_(std::move(files)), input_(input), codec_(codec), sources_(files_.size()) {
+    /// `first_item`: of the files, for messages. After a request to stop the sources are not to be used.
+    FileIndexer(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec, std::uint64_t first_item,
+                std::stop_token stop)
+        : files_(std::move(files)),
+          input_(input),
+          codec_(codec),
+          first_item_(first_item),
+          stop_(std::move(stop)),
+          sources_(files_.size()) {
         for (const auto& file : files_) {
             paths_.push_back(file->path());
             sizes_.push_back(file->size());
@@ -139,12 +82,12 @@ private:
     }
 
     void index(std::size_t i, std::uint32_t threads) {
-        sources_[i] = make_file_source(std::move(files_[i]), input_, codec_, {.threads = threads});
+        sources_[i] = make_file_source(std::move(files_[i]), input_, codec_, {.threads = threads, .stop = stop_});
     }
 
     /// How many items the files before it have was not known when a file's mistake was found.
     void explain_with_number() const {
-        std::uint64_t first_item = 0;
+        std::uint64_t first_item = first_item_;
         std::size_t bad = 0;
         for (; sources_[bad] != nullptr; ++bad) {
             first_item += sources_[bad]->count();
@@ -158,6 +101,8 @@ private:
     std::vector<std::uint64_t> sizes_;
     const JobConfig::Input& input_;
     const ItemCodec& codec_;
+    std::uint64_t first_item_;
+    std::stop_token stop_;
     FileSources sources_;
     std::uint32_t threads_ = most_index_threads();
 };
@@ -170,41 +115,220 @@ std::string difference_of(const FileSource& other, const FileSource& first) {
                : fmt::format("has {}, but {} has {}", other.form(), where, first.form());
 }
 
-void refuse_other_forms(const FileSources& sources) {
-    const auto has_form = [](const auto& source) { return !source->form().empty(); };
-    const auto first = std::ranges::find_if(sources, has_form);
-    for (auto other = first; other != sources.end(); ++other) {
-        if (has_form(*other) && (*other)->form() != (*first)->form()) {
-            throw Error(ExitCode::bad_data,
-                        {"E-INP-182", (*other)->file().where(), difference_of(**other, **first),
-                         "make a job for each kind of file, or of csv name columns that all of them have"});
-        }
+/// Behind the files from `begin` on that are indexed before more items become known: more and more files, so that the
+/// first are known soon, and all threads are busy later.
+std::size_t end_of_group(const InputFiles& files, std::size_t begin) {
+    constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;
+    const std::size_t most_files = begin + 1;
+    std::uint64_t bytes = 0;
+    std::size_t end = begin;
+    while (end < files.size() && bytes < most_bytes && end - begin < most_files) {
+        bytes += files[end++]->size();
     }
+    return end;
 }
 
-std::vector<std::uint64_t> number_items(const FileSources& sources) {
-    std::vector<std::uint64_t> first_items{0};
-    for (const auto& source : sources) {
-        first_items.push_back(first_items.back() + source->count());
-        if (first_items.back() > most_items) {
-            throw Error(ExitCode::configuration,
-                        {"E-CFG-011", "input.path",
-                         fmt::format("got {} items in the first {} of {} files, expected at most {} in all",
-                                     first_items.back(), first_items.size() - 1, sources.size(), most_items),
-                         "cut the input into several jobs"});
+class ManySource final : public ItemSource {
+public:
+    ManySource(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec, bool beside)
+        : unread_(std::move(files)), input_(input), codec_(codec), is_beside_(beside), stamp_(stamp_of(unread_)) {
+        for (const auto& file : unread_) {
+            files_.push_back(file.get());
+        }
+        sources_.reserve(files_.size());
+        first_items_.reserve(files_.size() + 1);
+        if (is_beside_) {
+            thread_ = std::jthread([this] {
+                name_this_thread("index");
+                growth_.run([this](const std::stop_token& stop) { index_all(stop); });
+            });
+        } else {
+            growth_.run([this](const std::stop_token& stop) { index(unread_.size(), stop); });
+            static_cast<void>(growth_.known());
         }
     }
-    return first_items;
-}
+    ~ManySource() override { growth_.give_up(); }
+
+    [[nodiscard]] std::uint64_t count() const override {
+        growth_.wait();
+        return known().count;
+    }
+    [[nodiscard]] Known known() const override { return growth_.known(); }
+    [[nodiscard]] Known wait_for(std::uint64_t items, const std::stop_token& stop) const override {
+        return growth_.wait_for(items, stop);
+    }
+    [[nodiscard]] std::optional<Interval> indexed_beside() const override {
+        return is_beside_ ? growth_.time() : std::nullopt;
+    }
+    void give_up_index() const noexcept override { growth_.give_up(); }
+    [[nodiscard]] std::uint64_t estimate_count() const noexcept override {
+        return growth_.look([this] {
+            std::uint64_t indexed = 0;
+            for (std::size_t i = 0; i < sources_.size(); ++i) {
+                indexed += files_[i]->size();
+            }
+            const std::uint64_t known = first_items_.back();
+            const double share = static_cast<double>(indexed) / static_cast<double>(all_bytes());
+            return sources_.size() == files_.size() ? known
+                   : known == 0                     ? all_bytes()
+                                : std::max(known, static_cast<std::uint64_t>(static_cast<double>(known) / share));
+        });
+    }
+    [[nodiscard]] std::uint64_t upper_bound() const override {  // a record has a byte at least, or is a file's last
+        return all_bytes() + files_.size();
+    }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override {
+        return growth_.look([this] { return bytes_; });
+    }
+    [[nodiscard]] std::uint32_t granularity() const noexcept override {
+        return growth_.look([this] { return granularity_; });
+    }
+
+    [[nodiscard]] InputReads reads() const noexcept override {
+        return growth_.look([this] {
+            InputReads all;
+            for (const auto& source : sources_) {
+                const InputReads one = source->reads();
+                all.indexing += one.indexing;
+                all.items += one.items;
+            }
+            all.file = all_bytes();
+            return all;
+        });
+    }
+
+    [[nodiscard]] std::string stamp() const override { return stamp_; }
+
+    [[nodiscard]] std::vector<SourceFile> files() const override {
+        return growth_.look([this] {
+            std::vector<SourceFile> files;
+            files.reserve(files_.size());
+            for (std::size_t i = 0; i < files_.size(); ++i) {
+                const bool is_known = i < sources_.size();
+                files.push_back({.path = files_[i]->path(),
+                                 .stamp = files_[i]->stamp(),
+                                 .bytes = files_[i]->size(),
+                                 .first_item = is_known ? first_items_[i] : 0,
+                                 .items = is_known ? first_items_[i + 1] - first_items_[i] : 0});
+            }
+            return files;
+        });
+    }
+
+    void check_content() const override {
+        const auto check = [this](std::size_t i) { files_[i]->check_content(); };
+        for_all_files(files_.size(), check);
+    }
+
+    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+        const std::uint64_t known = growth_.look([this] { return first_items_.back(); });
+        expects(first <= known && count <= known - first, "ItemSource::read stays inside the known items");
+        const std::size_t item_bytes = count == 0 ? 0 : to.size() / count;
+        const std::uint64_t end = first + count;
+        for (std::uint64_t at = first; at < end;) {
+            const Place place = place_of(at);
+            const std::uint64_t stop = std::min(end, place.end);
+            const auto items = static_cast<std::uint32_t>(stop - at);
+            place.source->read(at - place.begin, items, to.subspan((at - first) * item_bytes, items * item_bytes));
+            at = stop;
+        }
+    }
+
+private:
+    /// Of a file's items, which has some.
+    struct Place {
+        const FileSource* source;
+        std::uint64_t begin;
+        std::uint64_t end;
+    };
+
+    [[nodiscard]] Place place_of(std::uint64_t item) const {
+        return growth_.look([&, this] {
+            const auto behind = std::ranges::upper_bound(first_items_, item);
+            const auto number = static_cast<std::size_t>(behind - first_items_.begin()) - 1;
+            return Place{.source = sources_[number].get(), .begin = *(behind - 1), .end = *behind};
+        });
+    }
+
+    [[nodiscard]] std::uint64_t all_bytes() const noexcept {
+        return std::accumulate(files_.begin(), files_.end(), std::uint64_t{0},
+                               [](std::uint64_t sum, const InputFile* file) { return sum + file->size(); });
+    }
+
+    void index_all(const std::stop_token& stop) {
+        while (sources_.size() < files_.size() && !stop.stop_requested()) {
+            index(end_of_group(unread_, sources_.size()), stop);
+        }
+    }
+
+    /// The files before `end` that are not indexed yet.
+    void index(std::size_t end, const std::stop_token& stop) {
+        const std::size_t begin = sources_.size();
+        InputFiles group(std::make_move_iterator(unread_.begin() + static_cast<std::ptrdiff_t>(begin)),
+                         std::make_move_iterator(unread_.begin() + static_cast<std::ptrdiff_t>(end)));
+        FileSources sources = FileIndexer(std::move(group), input_, codec_, first_items_.back(), stop).run();
+        refuse_other_forms(sources);
+        if (!stop.stop_requested()) {
+            growth_.grow([&] { return add(std::move(sources)); });
+        }
+    }
+
+    /// The first source of all that has a form decides.
+    void refuse_other_forms(const FileSources& sources) {
+        for (const auto& source : sources) {
+            if (source->form().empty()) {
+                continue;
+            }
+            if (with_form_ == nullptr) {
+                with_form_ = source.get();
+            }
+            if (source->form() != with_form_->form()) {
+                throw Error(ExitCode::bad_data,
+                            {"E-INP-182", source->file().where(), difference_of(*source, *with_form_),
+                             "make a job for each kind of file, or of csv name columns that all of them have"});
+            }
+        }
+    }
+
+    /// Returns the number of items.
+    std::uint64_t add(FileSources sources) {
+        for (auto& source : sources) {
+            source->number_from(first_items_.back());
+            bytes_ += source->bytes();
+            granularity_ = std::max(granularity_, source->granularity());
+            first_items_.push_back(first_items_.back() + source->count());
+            sources_.push_back(std::move(source));
+            if (first_items_.back() > most_items) {
+                throw Error(ExitCode::configuration,
+                            {"E-CFG-011", "input.path",
+                             fmt::format("got {} items in the first {} of {} files, expected at most {} in all",
+                                         first_items_.back(), sources_.size(), files_.size(), most_items),
+                             "cut the input into several jobs"});
+            }
+        }
+        return first_items_.back();
+    }
+
+    InputFiles unread_;  // null where a source has the file
+    std::vector<const InputFile*> files_;
+    JobConfig::Input input_;
+    const ItemCodec& codec_;
+    bool is_beside_;
+    std::string stamp_;
+    const FileSource* with_form_ = nullptr;
+    FileSources sources_;
+    std::vector<std::uint64_t> first_items_{0};  // of each source, and behind them the number of all their items
+    std::uint64_t bytes_ = 0;
+    std::uint32_t granularity_ = 1;
+    Growth growth_;        // of the four above
+    std::jthread thread_;  // that indexes beside reads
+};
 
 }  // namespace
 
-std::unique_ptr<ItemSource> make_many_source(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec) {
-    std::string stamp = stamp_of(files);
-    FileSources sources = FileIndexer(std::move(files), input, codec).run();
-    refuse_other_forms(sources);
-    std::vector<std::uint64_t> first_items = number_items(sources);
-    return std::make_unique<ManySource>(std::move(sources), std::move(first_items), std::move(stamp));
+std::unique_ptr<ItemSource> make_many_source(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec,
+                                             bool beside) {
+    return std::make_unique<ManySource>(std::move(files), input, codec, beside);
 }
 
 }  // namespace sluice

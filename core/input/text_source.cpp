@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,10 +16,12 @@
 #include "core/error.hpp"
 #include "core/input/checked.hpp"
 #include "core/input/framing.hpp"
-#include "core/input/growing_index.hpp"
+#include "core/input/growth.hpp"
+#include "core/input/record_index.hpp"
 #include "core/input/record_reader.hpp"
 #include "core/input/record_text.hpp"
 #include "core/input/stretch_cache.hpp"
+#include "core/trace/thread_usage.hpp"
 #include "core/wording.hpp"
 
 namespace sluice {
@@ -102,40 +105,48 @@ public:
           first_record_(range.item),
           bytes_opening_(file_->bytes_read()),
           text_bytes_(range.end - range.begin),
-          index_(*file_, range, format_.width(), {.threads = options.threads}) {
-        if (!options.beside) {
-            index_.wait();
-            static_cast<void>(count());
+          index_({.record = 0, .offset = range.begin, .line = range.line}) {
+        const auto find = [this, range, threads = options.threads] { find_all(range, threads); };
+        if (options.beside) {
+            thread_ = std::jthread([find] {
+                name_this_thread("index");
+                find();
+            });
+        } else {
+            const std::stop_callback give_up(options.stop, [this] { growth_.give_up(); });
+            find();
+            static_cast<void>(growth_.known());
             bytes_indexed_ = file_->bytes_read();
         }
     }
+    ~TextSource() override { growth_.give_up(); }
 
     [[nodiscard]] std::uint64_t count() const override {
-        index_.wait();
+        growth_.wait();
         return known().count;
     }
-    [[nodiscard]] Known known() const override { return items_of(index_.known()); }
+    [[nodiscard]] Known known() const override { return growth_.known(); }
     [[nodiscard]] Known wait_for(std::uint64_t items, const std::stop_token& stop) const override {
-        return items_of(index_.wait_for(record_of(items + items_each_ - 1, items_each_), stop));
+        return growth_.wait_for(items, stop);
     }
     [[nodiscard]] std::optional<Interval> indexed_beside() const override {
-        return bytes_indexed_ ? std::nullopt : index_.time();
+        return bytes_indexed_ ? std::nullopt : growth_.time();
     }
-    void give_up_index() const noexcept override { index_.give_up(); }
+    void give_up_index() const noexcept override { growth_.give_up(); }
     [[nodiscard]] std::uint64_t estimate_count() const noexcept override {
-        return index_.look([this](const RecordIndex& index) {
-            const std::uint64_t found = index.count();
+        return growth_.look([this] {
+            const std::uint64_t found = index_.count();
             const auto bytes_each = found == 0 ? static_cast<double>(least_record())
-                                               : static_cast<double>(index.bytes()) / static_cast<double>(found);
+                                               : static_cast<double>(index_.bytes()) / static_cast<double>(found);
             const auto records = static_cast<std::uint64_t>(static_cast<double>(text_bytes_) / bytes_each);
-            return (index_.is_complete() ? found : std::max(found, records)) * items_each_;
+            return (growth_.is_complete() ? found : std::max(found, records)) * items_each_;
         });
     }
     [[nodiscard]] std::uint64_t upper_bound() const override {
         return multiply(text_bytes_ / least_record() + 1, items_each_);
     }
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
-        return index_.look([](const RecordIndex& index) { return index.bytes(); });
+        return growth_.look([this] { return index_.bytes(); });
     }
     [[nodiscard]] InputReads reads() const noexcept override {
         const std::uint64_t indexing = bytes_indexed_.value_or(bytes_opening_ + bytes());
@@ -143,7 +154,7 @@ public:
     }
     [[nodiscard]] std::uint32_t granularity() const noexcept override {
         constexpr std::uint64_t most = 1024;  // a chunk is to have several parts
-        const std::uint64_t records = index_.look([](const RecordIndex& index) { return index.granularity(); });
+        const std::uint64_t records = growth_.look([this] { return index_.granularity(); });
         return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(records * items_each_, 1, most));
     }
 
@@ -153,8 +164,7 @@ public:
 
     void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;
-        const std::uint64_t readable =
-            index_.look([](const RecordIndex& index) { return index.count(); }) * items_each_;
+        const std::uint64_t readable = growth_.look([this] { return index_.count(); }) * items_each_;
         expects(first <= readable && count <= readable - first, "ItemSource::read stays inside the known items");
         expects(to.size() == count * item_bytes, "ItemSource::read has room for exactly its items");
         if (count == 0) {
@@ -163,9 +173,8 @@ public:
         const std::uint64_t end = first + count;
         for (std::uint64_t at = first; at < end;) {
             const std::uint64_t record = at / items_each_;
-            const auto [begin, behind] = index_.look([record](const RecordIndex& index) {
-                return std::pair(index.place_before(record), index.place_behind(record));
-            });
+            const auto [begin, behind] =
+                growth_.look([&, this] { return std::pair(index_.place_before(record), index_.place_behind(record)); });
             const bool is_whole = at == begin * items_each_ && behind * items_each_ <= end;
             const std::uint64_t stop =
                 is_whole ? place_before(end / items_each_) * items_each_ : std::min(end, behind * items_each_);
@@ -182,12 +191,20 @@ private:
     /// Bytes of commas and a line feed.
     [[nodiscard]] std::uint64_t least_record() const noexcept { return std::max<std::uint64_t>(format_.width(), 1); }
 
-    [[nodiscard]] Known items_of(const Known& records) const {
-        return {.count = multiply(records.count, items_each_), .is_all = records.is_all};
+    void find_all(const RecordRange& range, std::uint32_t threads) {
+        growth_.run([&](const std::stop_token& stop) {
+            const auto add = [this](std::span<const RecordIndex::Checkpoint> further) {
+                growth_.grow([&] {
+                    index_.extend(further);
+                    return multiply(index_.count(), items_each_);
+                });
+            };
+            find_records(*file_, range, format_.width(), {.threads = threads}, add, stop);
+        });
     }
 
     [[nodiscard]] std::uint64_t place_before(std::uint64_t record) const {
-        return index_.look([record](const RecordIndex& index) { return index.place_before(record); });
+        return growth_.look([&, this] { return index_.place_before(record); });
     }
 
     [[nodiscard]] static std::uint64_t multiply(std::uint64_t records, std::uint64_t items_each) {
@@ -244,7 +261,7 @@ private:
     }
 
     [[nodiscard]] RecordRange range_of(std::uint64_t first, std::uint64_t records) const {
-        RecordRange range = index_.look([=](const RecordIndex& index) { return index.range_of(first, records); });
+        RecordRange range = growth_.look([&, this] { return index_.range_of(first, records); });
         range.item += first_record_;
         range.items_each = items_each_;
         return range;
@@ -291,8 +308,10 @@ private:
     std::uint64_t bytes_opening_;                 // read from the file before it was indexed
     std::optional<std::uint64_t> bytes_indexed_;  // nullopt: beside reads of items
     std::uint64_t text_bytes_;
-    GrowingIndex index_;
+    RecordIndex index_;
+    Growth growth_;  // of the index
     mutable StretchCache shared_;
+    std::jthread thread_;  // that indexes beside reads
 };
 
 template <class Format>

@@ -63,6 +63,35 @@ INSTANTIATE_TEST_SUITE_P(Ways, GrowingInputByRanks,
                              return fmt::format("{}RanksChunks{}", std::get<0>(test.param), std::get<1>(test.param));
                          });
 
+TEST(GrowingInput, OfManyFilesGivesTheOutputOfOneOnAnyRanks) {
+    const std::vector<std::string> texts = make_texts(200);
+    const JobFolder job(texts);
+    const std::string expected = whole_output(job, 0, small_chunks);
+    std::filesystem::create_directory(job.path() / "parts");
+    for (std::size_t first = 0; first < texts.size(); first += 10) {
+        std::string part;
+        for (std::size_t i = first; i < first + 10; ++i) {
+            part += texts[i] + "\n";
+        }
+        write_file(job.path() / fmt::format("parts/{:03}.txt", first), part);
+    }
+    const PlantedFaults planted(slow_index);
+    for (const int ranks : {0, 3}) {
+        job.remove_output();
+
+        const ProcessResult result =
+            start_planted(job, ranks, {"pipeline.chunk_items=8", "input.index=beside", "input.path=parts/*.txt"})
+                ->wait();
+
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        EXPECT_TRUE(began_uncounted(job));
+        EXPECT_TRUE(contents(job.path() / "labels.csv") == expected);
+        const auto manifest = json::parse(contents(job.path() / "labels.csv.sluice/MANIFEST.json"));
+        EXPECT_EQ(manifest.at("inputs").size(), 20U);
+        EXPECT_EQ(manifest.at("inputs").at(19).at("first_item"), 190);
+    }
+}
+
 TEST(GrowingInput, IsNoLongerThanAChunkThatIsLargerThanIt) {
     const JobFolder job(some_blocks);
     const std::string expected = whole_output(job, 0, set({"pipeline.chunk_items=100000"}));

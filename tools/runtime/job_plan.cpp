@@ -81,8 +81,8 @@ bool may_count_beside(const JobConfig& job, const OpenApp& app) {
 
 std::unique_ptr<ItemSource> open_items(const JobConfig& job, const OpenApp& app, const ItemCodec& codec,
                                        OpenFor purpose) {
-    constexpr std::uint64_t least_bytes = std::uint64_t{1} << 30;  // less is indexed while CUDA starts
-    constexpr std::uint64_t items_at_first = 65'536;               // to estimate the number of all
+    constexpr std::uint64_t least_bytes = std::uint64_t{256} << 20;  // less is indexed while CUDA starts
+    constexpr std::uint64_t items_at_first = 65'536;                 // to estimate the number of all
     if (purpose == OpenFor::run && may_count_beside(job, app)) {
         const bool is_asked = job.input.index == IndexTime::beside;
         return open_growing_input(job.input, codec, is_asked ? 1 : items_at_first, is_asked ? 0 : least_bytes);

@@ -1,5 +1,3 @@
-#include "core/input/growing_index.hpp"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,6 +15,8 @@
 
 namespace sluice::test {
 namespace {
+
+using namespace std::string_literals;
 
 constexpr std::uint64_t unlimited = UINT64_MAX;
 
@@ -62,7 +62,7 @@ private:
                                       .take_variable = [](const char*, int) {}};
 };
 
-class GrowingIndexTest : public IoTest {
+class GrowingSource : public IoTest {
 protected:
     /// Lines that differ, of at least `bytes` in all.
     static std::string lines(std::size_t bytes) {
@@ -87,27 +87,7 @@ protected:
     FakeCodec codec_{64};
 };
 
-TEST_F(GrowingIndexTest, IsTheWholeIndexInTheEnd) {
-    std::mt19937 random(std::random_device{}());
-    for (int round = 0; round < 30; ++round) {
-        const std::string text = lines(random() % 30'000);
-        const InputFile file(write("in.txt", text));
-        const IndexOptions options{.threads = 1 + static_cast<std::uint32_t>(random() % 4),
-                                   .block_bytes = 1 + random() % 5000};
-        const GrowingIndex index(file, {.begin = 0, .end = file.size()}, 0, options);
-
-        index.wait();
-
-        const RecordIndex whole = index_records(file, {.begin = 0, .end = file.size()}, 0);
-        EXPECT_TRUE(index.is_complete());
-        EXPECT_TRUE(index.known().is_all);
-        EXPECT_TRUE(index.time());
-        EXPECT_EQ(index.known().count, static_cast<std::uint64_t>(std::ranges::count(text, '\n')));
-        EXPECT_EQ(index.look([](const RecordIndex& all) { return all.checkpoints(); }), whole.checkpoints());
-    }
-}
-
-TEST_F(GrowingIndexTest, GivesTheItemsThatItKnowsAndNoOthers) {
+TEST_F(GrowingSource, GivesTheItemsThatItKnowsAndNoOthers) {
     const std::string text = lines(2'000'000);
     write("in.txt", text);
     const auto all = open_input(txt("in.txt"), codec_);
@@ -144,7 +124,7 @@ TEST_F(GrowingIndexTest, GivesTheItemsThatItKnowsAndNoOthers) {
     some->read(count - 1, 1, item);
 }
 
-TEST_F(GrowingIndexTest, WaitsUntilAskedToStop) {
+TEST_F(GrowingSource, WaitsUntilAskedToStop) {
     write("in.txt", lines(1'000'000));
     const BlockGate gate(1);
     const auto source = growing("in.txt");
@@ -159,7 +139,7 @@ TEST_F(GrowingIndexTest, WaitsUntilAskedToStop) {
     BlockGate::open(unlimited);
 }
 
-TEST_F(GrowingIndexTest, IsGivenUpWhoeverWaits) {
+TEST_F(GrowingSource, IsGivenUpWhoeverWaits) {
     write("in.txt", lines(3'000'000));
     const BlockGate gate(1);
     const auto source = growing("in.txt");
@@ -174,7 +154,7 @@ TEST_F(GrowingIndexTest, IsGivenUpWhoeverWaits) {
     EXPECT_FALSE(source->known().is_all);
 }
 
-TEST_F(GrowingIndexTest, SaysWhatIsWrongAsIfItHadBeenFirst) {
+TEST_F(GrowingSource, SaysWhatIsWrongAsIfItHadBeenFirst) {
     std::string text = lines(2'000'000);
     text[1'500'000] = '\0';
     write("in.txt", text);
@@ -196,7 +176,7 @@ TEST_F(GrowingIndexTest, SaysWhatIsWrongAsIfItHadBeenFirst) {
     EXPECT_GE(source->estimate_count(), known.count) << "a monitor may still ask";
 }
 
-TEST_F(GrowingIndexTest, IsCompleteAtOnceWhereThereIsLittle) {
+TEST_F(GrowingSource, IsCompleteAtOnceWhereThereIsLittle) {
     write("in.txt", "one\ntwo\n");
     EXPECT_EQ(growing("in.txt", 3)->known().count, 2U);
 
@@ -204,7 +184,7 @@ TEST_F(GrowingIndexTest, IsCompleteAtOnceWhereThereIsLittle) {
     EXPECT_EQ(error_of([&] { static_cast<void>(growing("none.txt")); }).text().id, "E-INP-029");
 }
 
-TEST_F(GrowingIndexTest, EndsWithItsSource) {
+TEST_F(GrowingSource, EndsWithItsSource) {
     write("in.txt", lines(3'000'000));
     const BlockGate gate(1);
     std::optional<std::thread> opening;
@@ -213,6 +193,94 @@ TEST_F(GrowingIndexTest, EndsWithItsSource) {
         opening.emplace([] { BlockGate::open(unlimited); });
     }
     opening->join();
+}
+
+/// Several files, of which the next ones are indexed together.
+class GrowingFiles : public GrowingSource {
+protected:
+    [[nodiscard]] JobConfig::Input files(std::size_t count) const {
+        JobConfig::Input input;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::string name = fmt::format("{:03}.txt", i);
+            write(name, i % 5 == 3 ? std::string() : lines(1000 + 300 * i));
+            input.paths.push_back(folder() / name);
+        }
+        return input;
+    }
+};
+
+TEST_F(GrowingFiles, GiveTheItemsThatTheyKnowAndNoOthers) {
+    const JobConfig::Input input = files(40);
+    const auto all = open_input(input, codec_);
+    const std::uint64_t count = all->count();
+    const BlockGate gate(10);
+    const auto some = open_growing_input(input, codec_, 1, 0);
+
+    const Known known = some->known();
+    EXPECT_FALSE(known.is_all);
+    EXPECT_GT(known.count, 0U);
+    EXPECT_LT(known.count, count);
+    EXPECT_GE(some->estimate_count(), some->known().count);
+    EXPECT_GE(some->upper_bound(), count);
+    EXPECT_EQ(some->stamp(), all->stamp());
+    EXPECT_EQ(some->files().size(), 40U);
+    EXPECT_EQ(some->files().back().items, 0U) << "not known yet";
+    EXPECT_EQ(some->files().back().stamp, all->files().back().stamp);
+    some->check_content();
+    std::vector<std::byte> expected(known.count * 64);
+    std::vector<std::byte> got(known.count * 64, std::byte{0xEE});
+    all->read(0, static_cast<std::uint32_t>(known.count), expected);
+    some->read(0, static_cast<std::uint32_t>(known.count), got);
+    EXPECT_EQ(got, expected);
+    std::vector<std::byte> item(64);
+    EXPECT_THROW(some->read(count - 1, 1, item), ContractViolation);
+
+    BlockGate::open(unlimited);
+    EXPECT_EQ(some->count(), count);
+    EXPECT_EQ(some->estimate_count(), count);
+    EXPECT_EQ(texts_of(*some, codec_), texts_of(*all, codec_));
+    for (std::size_t i = 0; i < 40; ++i) {
+        EXPECT_EQ(some->files()[i].first_item, all->files()[i].first_item);
+        EXPECT_EQ(some->files()[i].items, all->files()[i].items);
+    }
+}
+
+TEST_F(GrowingFiles, SayWhatIsWrongAsIfTheyHadBeenIndexedFirst) {
+    const JobConfig::Input input = files(40);
+    for (const std::size_t bad : {0, 1, 20, 39}) {
+        const std::string name = input.paths[bad].filename().native();
+        const std::string text = contents(input.paths[bad]);
+        write(name, text + "one more\0\n"s);
+        const auto failure = [](auto&& action) {
+            const Error error = error_of(action);
+            return summary_of(error) + ": " + error.text().what;
+        };
+        const std::string expected = failure([&] { static_cast<void>(open_input(input, codec_)); });
+
+        const std::string got = failure([&] { static_cast<void>(open_growing_input(input, codec_, 1, 0)->count()); });
+
+        EXPECT_EQ(got, expected);
+        write(name, text);
+    }
+}
+
+TEST_F(GrowingFiles, AreGivenUp) {
+    const JobConfig::Input input = files(100);
+    const BlockGate gate(5);
+    const auto source = open_growing_input(input, codec_, 1, 0);
+    source->give_up_index();
+    BlockGate::open(unlimited);
+
+    const Known known = source->wait_for(unlimited, {});
+
+    EXPECT_FALSE(known.is_all);
+}
+
+TEST_F(GrowingFiles, AreIndexedFirstWhereThereIsLittle) {
+    const JobConfig::Input input = files(3);
+
+    EXPECT_TRUE(open_growing_input(input, codec_, 1, 1'000'000)->known().is_all);
+    EXPECT_FALSE(open_growing_input(input, codec_, 1, 1'000'000)->indexed_beside());
 }
 
 }  // namespace
