@@ -151,8 +151,14 @@ AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std
 }
 
 void AttemptFolder::name_run(const std::string& fingerprint) {
+    const std::filesystem::path file = owner_file(folder_);
+    std::error_code unknown;  // then it only seems to have begun later
+    const auto begun = std::filesystem::last_write_time(file, unknown);
     owner_.run = fingerprint;
-    write_text_durably(owner_file(folder_), encode(owner_));
+    write_text_durably(file, encode(owner_));
+    if (!unknown) {
+        std::filesystem::last_write_time(file, begun, unknown);
+    }
 }
 
 Standing AttemptFolder::standing() const {

@@ -167,7 +167,10 @@ Attempt read_attempt(const RunPaths& paths, std::uint32_t number) {
     attempt.code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
     attempt.died = !lost.empty() || !attempt.code || counts_as_death(static_cast<ExitCode>(*attempt.code));
     attempt.end = !lost.empty() ? lost : !said.empty() ? said : "killed, or its node was lost";
-    attempt.in_flight.assign(chunks.begin(), chunks.end());
+    const std::optional<Owner> owner = read_owner(folder);
+    if (!owner || !owner->run.empty()) {  // else it had not counted its items: its chunks may have been other ones
+        attempt.in_flight.assign(chunks.begin(), chunks.end());
+    }
     attempt.died_alone = read_lone_ranges(folder, attempt.tried_alone) && attempt.died;
     return attempt;
 }

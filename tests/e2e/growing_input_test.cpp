@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/e2e/early_end.hpp"
@@ -29,11 +31,14 @@ std::unique_ptr<Process> start_planted(const JobFolder& job, int ranks, const st
 }
 
 /// Whether the first attempt had begun before it knew the number of items, on which its run's fingerprint depends: its
-/// owner got that later.
+/// owner.json got that later.
 bool began_uncounted(const JobFolder& job) {
-    const std::filesystem::path attempt = job.path() / "labels.csv.sluice/attempts/1";
-    return std::filesystem::last_write_time(attempt / "owner.json") >
-           std::filesystem::last_write_time(attempt / "begin");
+    const auto changed = [&job](const char* name) {
+        struct stat status {};
+        EXPECT_EQ(::stat((job.path() / "labels.csv.sluice/attempts/1" / name).c_str(), &status), 0);
+        return std::pair(status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+    };
+    return changed("owner.json") > changed("begin");
 }
 
 class GrowingInputByRanks : public testing::TestWithParam<std::tuple<int, int>> {};

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/committed_output.hpp"
 #include "core/commit/file.hpp"
 #include "tests/core/commit/committed_output_run.hpp"
@@ -178,6 +179,19 @@ TEST_P(UncountedOutput, IsSupersededByAnAttemptThatThoughtItDead) {
 
     EXPECT_EQ(code_of([&] { append_until(zombie, run_.job(), 4); }), "83 E-OUT-083");
     EXPECT_EQ(read_run_identity(run_.paths())->chunk_items, options.chunk_items);
+}
+
+TEST_P(UncountedOutput, BeganWhenItBeganAndSuspectsNoChunkBeforeItWasCounted) {
+    CommittedOutput run(uncounted());
+    const auto begun = read_attempt(run_.paths(), 1).begin;
+    note_lost_rank(run_.paths().attempt(1), 1, "rank 1 died", std::vector<std::uint64_t>{5});
+    EXPECT_THAT(read_attempt(run_.paths(), 1).in_flight, IsEmpty());
+
+    is_known_ = true;
+    append_until(run, run_.job(), 1);
+
+    EXPECT_EQ(read_attempt(run_.paths(), 1).begin, begun);
+    EXPECT_THAT(read_attempt(run_.paths(), 1).in_flight, testing::ElementsAre(5));
 }
 
 TEST_P(UncountedOutput, IsNotTakenOverByAnotherJob) {
