@@ -53,10 +53,6 @@ public:
 
     void run() {
         {
-            const std::stop_callback wake(stop_, [this] {
-                const std::lock_guard lock(mutex_);
-                moved_.notify_all();
-            });
             std::vector<std::jthread> others;
             for (std::uint32_t i = 1; i < threads_; ++i) {
                 others.emplace_back([this] { work(); });
@@ -109,7 +105,7 @@ private:
     std::optional<std::uint64_t> claim() {
         std::unique_lock lock(mutex_);
         const auto is_over = [&] { return is_wrong_ || claimed_ == blocks_ || stop_.stop_requested(); };
-        moved_.wait(lock, [&] { return is_over() || claimed_ < stitched_ + waiting_.size(); });
+        moved_.wait(lock, stop_, [&] { return is_over() || claimed_ < stitched_ + waiting_.size(); });
         return is_over() ? std::nullopt : std::optional(claimed_++);
     }
 
@@ -186,7 +182,7 @@ private:
     std::stop_token stop_;
 
     std::mutex mutex_;  // of all below
-    std::condition_variable moved_;
+    std::condition_variable_any moved_;
     std::uint64_t claimed_ = 0;
     std::uint64_t stitched_ = 0;
     bool is_wrong_ = false;
