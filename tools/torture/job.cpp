@@ -99,8 +99,9 @@ output.scores = true
 path = "items-*.txt"
 allow_empty = true
 )";
+    const std::string_view index = options_.is_indexed_beside ? "index = \"beside\"\n" : "";
     write_file(folder_ / "job.toml", fmt::format(
-                                         R"({}[model]
+                                         R"({}{}[model]
 random = 17
 [run]
 device = "host"
@@ -108,7 +109,7 @@ devices = 1
 [pipeline]
 chunk_items = {}
 )",
-                                         app, options_.chunk_items));
+                                         app, index, options_.chunk_items));
 }
 
 std::uint64_t Job::chunks() const noexcept {
@@ -131,6 +132,9 @@ Attempt::Command Job::command(const Start& start) const {
         faults.emplace_back("due::*=salt:1");
         if (options_.generates) {  // else it is done before most kills
             faults.emplace_back("slow.compute=5000");
+        }
+        if (options_.is_indexed_beside) {  // else it is done before anything else
+            faults.emplace_back("slow.block=100000");
         }
     }
     if (!options_.wrong_order.empty()) {

@@ -27,7 +27,8 @@ struct JobOptions {
     std::string mpirun = "mpirun";
     std::uint64_t items = 0;
     std::uint32_t chunk_items = 1;
-    std::uint32_t files = 1;  ///< That the input consists of; at least 1.
+    std::uint32_t files = 1;         ///< That the input consists of; at least 1.
+    bool is_indexed_beside = false;  ///< Computing begins before all files are indexed (input.index).
     /// The program has fault points; each chunk is then committed at once, so that a kill finds something committed.
     bool has_faults = false;
     bool generates = false;     ///< The job is of the generator that holds chunks back (tests/e2e/generator_app.cpp).

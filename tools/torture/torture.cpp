@@ -74,6 +74,8 @@ Options parse(int argc, char** argv) {
     add("items", po::value(&options.job.items)->default_value(120), "items of the job");
     add("chunk-items", po::value(&options.job.chunk_items)->default_value(2), "items of a chunk");
     add("files", po::value(&options.job.files)->default_value(1), "files of the input; chunks span them");
+    add("beside", po::bool_switch(&options.job.is_indexed_beside),
+        "computing begins while the input is still being indexed; takes several --files");
     add("seed", po::value(&options.seed), "of everything random; default: a new one, printed");
     add("kills", po::value(&options.kills)->default_value(0), "SIGKILLs at random moments, to ranks or mpirun");
     add("ranks", po::value(&options.ranks)->default_value(4), "ranks of those runs; 0: without mpirun");
@@ -101,6 +103,9 @@ Options parse(int argc, char** argv) {
     po::notify(values);
     if (options.job.files == 0) {
         throw po::error("--files is at least 1");
+    }
+    if (options.job.is_indexed_beside && (options.job.files < 2 || options.job.generates)) {
+        throw po::error("--beside takes several --files, and no --generator");
     }
     if (options.job.generates &&
         (options.stops || options.zombies > 0 || options.swaps > 0 || options.swap_points || !options.broken.empty())) {
