@@ -82,4 +82,22 @@ private:
     mutable std::stop_source stop_;
 };
 
+/// A source, ItemSource or derived from it, that knows as many items as its growth.
+template <class Source>
+class GrowingSource : public Source {
+public:
+    [[nodiscard]] std::uint64_t count() const override {
+        growth_.wait();
+        return known().count;
+    }
+    [[nodiscard]] Known known() const override { return growth_.known(); }
+    [[nodiscard]] Known wait_for(std::uint64_t items, const std::stop_token& stop) const override {
+        return growth_.wait_for(items, stop);
+    }
+    void give_up_index() const noexcept override { growth_.give_up(); }
+
+protected:
+    Growth growth_;
+};
+
 }  // namespace sluice

@@ -128,7 +128,7 @@ std::size_t end_of_group(const InputFiles& files, std::size_t begin) {
     return end;
 }
 
-class ManySource final : public ItemSource {
+class ManySource final : public GrowingSource<ItemSource> {
 public:
     ManySource(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec, bool beside)
         : unread_(std::move(files)), input_(input), codec_(codec), is_beside_(beside), stamp_(stamp_of(unread_)) {
@@ -149,18 +149,9 @@ public:
     }
     ~ManySource() override { growth_.give_up(); }
 
-    [[nodiscard]] std::uint64_t count() const override {
-        growth_.wait();
-        return known().count;
-    }
-    [[nodiscard]] Known known() const override { return growth_.known(); }
-    [[nodiscard]] Known wait_for(std::uint64_t items, const std::stop_token& stop) const override {
-        return growth_.wait_for(items, stop);
-    }
     [[nodiscard]] std::optional<Interval> indexed_beside() const override {
         return is_beside_ ? growth_.time() : std::nullopt;
     }
-    void give_up_index() const noexcept override { growth_.give_up(); }
     [[nodiscard]] std::uint64_t estimate_count() const noexcept override {
         return growth_.look([this] {
             std::uint64_t indexed = 0;
@@ -316,11 +307,12 @@ private:
     bool is_beside_;
     std::string stamp_;
     const FileSource* with_form_ = nullptr;
+    // Whose growth it is:
     FileSources sources_;
     std::vector<std::uint64_t> first_items_{0};  // of each source, and behind them the number of all their items
     std::uint64_t bytes_ = 0;
     std::uint32_t granularity_ = 1;
-    Growth growth_;        // of the four above
+
     std::jthread thread_;  // that indexes beside reads
 };
 

@@ -94,7 +94,7 @@ std::uint64_t record_of(std::uint64_t item, std::uint64_t items_each) noexcept {
 }
 
 template <class Format>
-class TextSource final : public FileSource {
+class TextSource final : public GrowingSource<FileSource> {
 public:
     TextSource(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec,
                const TextOptions& options)
@@ -121,18 +121,9 @@ public:
     }
     ~TextSource() override { growth_.give_up(); }
 
-    [[nodiscard]] std::uint64_t count() const override {
-        growth_.wait();
-        return known().count;
-    }
-    [[nodiscard]] Known known() const override { return growth_.known(); }
-    [[nodiscard]] Known wait_for(std::uint64_t items, const std::stop_token& stop) const override {
-        return growth_.wait_for(items, stop);
-    }
     [[nodiscard]] std::optional<Interval> indexed_beside() const override {
         return bytes_indexed_ ? std::nullopt : growth_.time();
     }
-    void give_up_index() const noexcept override { growth_.give_up(); }
     [[nodiscard]] std::uint64_t estimate_count() const noexcept override {
         return growth_.look([this] {
             const std::uint64_t found = index_.count();
@@ -308,8 +299,7 @@ private:
     std::uint64_t bytes_opening_;                 // read from the file before it was indexed
     std::optional<std::uint64_t> bytes_indexed_;  // nullopt: beside reads of items
     std::uint64_t text_bytes_;
-    RecordIndex index_;
-    Growth growth_;  // of the index
+    RecordIndex index_;  // whose growth it is
     mutable StretchCache shared_;
     std::jthread thread_;  // that indexes beside reads
 };

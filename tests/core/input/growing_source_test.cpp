@@ -62,7 +62,13 @@ private:
                                       .take_variable = [](const char*, int) {}};
 };
 
-class GrowingSource : public IoTest {
+template <class Action>
+std::string failure(Action&& action) {
+    const Error error = error_of(action);
+    return summary_of(error) + ": " + error.text().what;
+}
+
+class GrowingText : public IoTest {
 protected:
     /// Lines that differ, of at least `bytes` in all.
     static std::string lines(std::size_t bytes) {
@@ -87,7 +93,7 @@ protected:
     FakeCodec codec_{64};
 };
 
-TEST_F(GrowingSource, GivesTheItemsThatItKnowsAndNoOthers) {
+TEST_F(GrowingText, GivesTheItemsThatItKnowsAndNoOthers) {
     const std::string text = lines(2'000'000);
     write("in.txt", text);
     const auto all = open_input(txt("in.txt"), codec_);
@@ -124,7 +130,7 @@ TEST_F(GrowingSource, GivesTheItemsThatItKnowsAndNoOthers) {
     some->read(count - 1, 1, item);
 }
 
-TEST_F(GrowingSource, WaitsUntilAskedToStop) {
+TEST_F(GrowingText, WaitsUntilAskedToStop) {
     write("in.txt", lines(1'000'000));
     const BlockGate gate(1);
     const auto source = growing("in.txt");
@@ -139,7 +145,7 @@ TEST_F(GrowingSource, WaitsUntilAskedToStop) {
     BlockGate::open(unlimited);
 }
 
-TEST_F(GrowingSource, IsGivenUpWhoeverWaits) {
+TEST_F(GrowingText, IsGivenUpWhoeverWaits) {
     write("in.txt", lines(3'000'000));
     const BlockGate gate(1);
     const auto source = growing("in.txt");
@@ -154,14 +160,10 @@ TEST_F(GrowingSource, IsGivenUpWhoeverWaits) {
     EXPECT_FALSE(source->known().is_all);
 }
 
-TEST_F(GrowingSource, SaysWhatIsWrongAsIfItHadBeenFirst) {
+TEST_F(GrowingText, SaysWhatIsWrongAsIfItHadBeenFirst) {
     std::string text = lines(2'000'000);
     text[1'500'000] = '\0';
     write("in.txt", text);
-    const auto failure = [](auto&& action) {
-        const Error error = error_of(action);
-        return summary_of(error) + ": " + error.text().what;
-    };
     const std::string expected = failure([&] { static_cast<void>(open_input(txt("in.txt"), codec_)); });
     const BlockGate gate(1);
     const auto source = growing("in.txt");
@@ -176,7 +178,7 @@ TEST_F(GrowingSource, SaysWhatIsWrongAsIfItHadBeenFirst) {
     EXPECT_GE(source->estimate_count(), known.count) << "a monitor may still ask";
 }
 
-TEST_F(GrowingSource, IsCompleteAtOnceWhereThereIsLittle) {
+TEST_F(GrowingText, IsCompleteAtOnceWhereThereIsLittle) {
     write("in.txt", "one\ntwo\n");
     EXPECT_EQ(growing("in.txt", 3)->known().count, 2U);
 
@@ -184,7 +186,7 @@ TEST_F(GrowingSource, IsCompleteAtOnceWhereThereIsLittle) {
     EXPECT_EQ(error_of([&] { static_cast<void>(growing("none.txt")); }).text().id, "E-INP-029");
 }
 
-TEST_F(GrowingSource, EndsWithItsSource) {
+TEST_F(GrowingText, EndsWithItsSource) {
     write("in.txt", lines(3'000'000));
     const BlockGate gate(1);
     std::optional<std::thread> opening;
@@ -196,7 +198,7 @@ TEST_F(GrowingSource, EndsWithItsSource) {
 }
 
 /// Several files, of which the next ones are indexed together.
-class GrowingFiles : public GrowingSource {
+class GrowingFiles : public GrowingText {
 protected:
     [[nodiscard]] JobConfig::Input files(std::size_t count) const {
         JobConfig::Input input;
@@ -251,10 +253,6 @@ TEST_F(GrowingFiles, SayWhatIsWrongAsIfTheyHadBeenIndexedFirst) {
         const std::string name = input.paths[bad].filename().native();
         const std::string text = contents(input.paths[bad]);
         write(name, text + "one more\0\n"s);
-        const auto failure = [](auto&& action) {
-            const Error error = error_of(action);
-            return summary_of(error) + ": " + error.text().what;
-        };
         const std::string expected = failure([&] { static_cast<void>(open_input(input, codec_)); });
 
         const std::string got = failure([&] { static_cast<void>(open_growing_input(input, codec_, 1, 0)->count()); });
