@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 
 #include "kernels/cuda/gemm/activation.cuh"
+#include "kernels/cuda/gemm/box.cuh"
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/gemm/tile_terms.cuh"
 #include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/ptx_cluster.cuh"
@@ -31,43 +32,11 @@ public:
                 ptx::barrier_init(layout.residual(warp, box), 1);
             }
         }
-        for (std::uint32_t set = 0; set < C::term_sets; ++set) {
-            ptx::barrier_init(layout.full_terms(set), term_threads);
-            ptx::barrier_init(layout.free_terms(set), C::tile_consumers * warps_per_warpgroup);
-        }
+        TileTerms<C>::prepare(layout);
     }
 
-    /// The scales of a tile's rows and the bias of its columns, by the warps that copy nothing.
     __device__ __forceinline__ static void produce(const Arguments& arguments, const Layout<C>& layout) {
-        constexpr std::uint32_t first = C::threads - term_threads;
-        if (threadIdx.x < first) {
-            return;
-        }
-        std::uint32_t number = 0;
-        for (Tiles<C> tiles(arguments); tiles.any(); tiles.next(), ++number) {
-            const std::uint32_t set = number % C::term_sets;
-            ptx::wait(layout.free_terms(set), (number / C::term_sets % 2) ^ 1);
-            float bias[(C::columns + term_threads - 1) / term_threads];  // in flight with the sums
-#pragma unroll
-            for (std::uint32_t i = 0; i < std::size(bias); ++i) {
-                const std::uint32_t c = threadIdx.x - first + i * term_threads;
-                const std::uint32_t column = static_cast<std::uint32_t>(tiles.column()) + c;
-                const bool any = arguments.bias != nullptr && c < C::columns && column < arguments.columns;
-                bias[i] = any ? arguments.bias[column] : 0.0F;
-            }
-            for (std::uint32_t r = threadIdx.x - first; r < C::rows; r += term_threads) {
-                const std::uint32_t row = min(static_cast<std::uint32_t>(tiles.row()) + r, arguments.rows - 1);
-                ptx::store_shared(layout.scales(set) + r * 4, scale_of(arguments, row));
-            }
-#pragma unroll
-            for (std::uint32_t i = 0; i < std::size(bias); ++i) {
-                const std::uint32_t c = threadIdx.x - first + i * term_threads;
-                if (c < C::columns) {
-                    ptx::store_shared(layout.bias(set) + c * 4, bias[i]);
-                }
-            }
-            ptx::arrive(layout.full_terms(set));
-        }
+        TileTerms<C>::produce(arguments, layout, [](std::uint32_t first, std::uint32_t c) { return first + c; });
     }
 
     __device__ __forceinline__ BoxEpilogue(const Arguments& arguments, const Target& target, const Layout<C>& layout,
@@ -81,7 +50,7 @@ public:
           lane_(threadIdx.x % 32),
           first_row_((C::ping_pong ? 0 : consumer) * C::blocks * product_rows +
                      threadIdx.x % warpgroup_threads / 32 * box_rows),
-          number_(C::ping_pong ? consumer : 0) {}
+          terms_(layout, first_row_, C::ping_pong ? consumer : 0) {}
 
     /// Requests the residual of the first boxes.
     __device__ __forceinline__ void begin(Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
@@ -98,8 +67,7 @@ public:
     }
 
     __device__ __forceinline__ void store(const Sums<C>& sums) {
-        const std::uint32_t set = number_ % C::term_sets;
-        ptx::wait(layout_.full_terms(set), number_ / C::term_sets % 2);
+        terms_.wait();
 #pragma unroll
         for (std::uint32_t box = 0; box < tile_boxes; ++box) {
             const std::uint32_t block = box / C::chunks;
@@ -112,20 +80,16 @@ public:
                 parity_ ^= (box + 1) % C::boxes == 0;
             }
             if (chunk == 0) {
-                load_scales(set, block);
+                terms_.load_scales(block);
             }
-            store_box(sums[block], set, box % C::boxes, block, chunk);
+            store_box(sums[block], box % C::boxes, block, chunk);
             constexpr std::uint32_t behind = C::boxes > 1 ? 1 : 0;
             if (arguments_.residual && box + 1 > behind && box - behind + C::boxes < tile_boxes && lane_ == 0) {
                 ptx::wait_for_store_reads<behind>();
                 request(box - behind + C::boxes);
             }
         }
-        __syncwarp();
-        if (lane_ == 0) {
-            ptx::arrive(layout_.free_terms(set));
-        }
-        number_ += C::turns;
+        terms_.release();
     }
 
     __device__ __forceinline__ void finish() const {
@@ -133,8 +97,8 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t term_threads = warpgroup_threads - 32;  // of the copying warpgroup
-    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;     // per warp
+    static constexpr std::uint32_t tile_boxes = C::blocks * C::chunks;  // per warp
+    static_assert(tile_boxes % C::boxes == 0);
 
     /// Requests the residual of a box, into the memory of one that the copy engine has read. Called by lane 0.
     __device__ __forceinline__ void request(std::uint32_t box) const {
@@ -144,14 +108,14 @@ private:
                      row_of(box / C::chunks));
     }
 
-    __device__ __forceinline__ void store_box(const float (&sums)[C::columns / 2], std::uint32_t set, std::uint32_t box,
+    __device__ __forceinline__ void store_box(const float (&sums)[C::columns / 2], std::uint32_t box,
                                               std::uint32_t block, std::uint32_t chunk) const {
         float values[box_columns / 2];
 #pragma unroll
         for (std::uint32_t i = 0; i < box_columns / 2; ++i) {
             values[i] = sums[chunk * (box_columns / 2) + i];
         }
-        scale_and_add(values, layout_.bias(set) + chunk * box_columns * 4);
+        terms_.apply(values, chunk * box_columns);
         if constexpr (gated) {
             store_gated(values, block, chunk);
             return;
@@ -160,7 +124,9 @@ private:
         if (arguments_.residual) {
             add_residual(layout_.box(warp_, box), values);
         }
-        fill(layout_.box(warp_, box), values);
+        fill_box(layout_.box(warp_, box), [&](std::uint32_t j, std::uint32_t i) {
+            return values::pack<Type>(values[4 * j + 2 * i], values[4 * j + 2 * i + 1]);
+        });
         ptx::fence_copy_engine();
         __syncwarp();
         if (lane_ == 0) {
@@ -210,46 +176,6 @@ private:
         return static_cast<std::uint32_t>(row_of(block)) + lane_ / 4 + 8 * half;
     }
 
-    /// Loads the scales of the lane's two rows in a block.
-    __device__ __forceinline__ void load_scales(std::uint32_t set, std::uint32_t block) {
-#pragma unroll
-        for (std::uint32_t half = 0; half < 2; ++half) {
-            const std::uint32_t of_tile = first_row_ + block * product_rows + lane_ / 4 + 8 * half;
-            scales_[half] = ptx::load_shared_4(layout_.scales(set) + of_tile * 4);
-        }
-    }
-
-    [[nodiscard]] __device__ __forceinline__ static float scale_of(const Arguments& arguments, std::uint32_t row) {
-        static_assert(step_depth == summed_values);
-        if (arguments.norm.sums == nullptr) {
-            return arguments.row_scales == nullptr ? 1.0F : arguments.row_scales[row];
-        }
-        const RowSums all = sum_of(arguments.norm.sums + std::size_t{row} * arguments.steps, arguments.steps);
-        const float per_value = 1.0F / static_cast<float>(arguments.steps * summed_values);
-        const float mean = arguments.norm.is_rms ? 0 : all.values * per_value;
-        const float variance = fmaf(all.squares, per_value, -mean * mean);
-        return rsqrtf(fmaxf(variance, 0.0F) + arguments.norm.epsilon);
-    }
-
-    /// The sum of `count` sums in order, which are loaded several at a time: every product waits for them.
-    [[nodiscard]] __device__ __forceinline__ static RowSums sum_of(const RowSums* sums, std::uint32_t count) {
-        constexpr std::uint32_t at_once = 8;
-        RowSums all{};
-        for (; count != 0; count -= min(count, at_once), sums += at_once) {
-            RowSums some[at_once];
-#pragma unroll
-            for (std::uint32_t i = 0; i < at_once; ++i) {
-                some[i] = i < count ? sums[i] : RowSums{};
-            }
-#pragma unroll
-            for (std::uint32_t i = 0; i < at_once; ++i) {
-                all.values += some[i].values;
-                all.squares += some[i].squares;
-            }
-        }
-        return all;
-    }
-
     /// The sum over the four lanes that have values of the same row. All lanes call.
     [[nodiscard]] __device__ __forceinline__ static float sum_of_row(float part) {
         part += __shfl_xor_sync(~0U, part, 1);
@@ -281,30 +207,11 @@ private:
         }
     }
 
-    /// `bias`: the shared-memory address of the first column's.
-    __device__ __forceinline__ void scale_and_add(float (&values)[box_columns / 2], std::uint32_t bias) const {
-#pragma unroll
-        for (std::uint32_t j = 0; j < box_columns / 8; ++j) {
-            const float2 two = ptx::load_shared_8(bias + (8 * j + lane_ % 4 * 2) * 4);
-#pragma unroll
-            for (std::uint32_t i = 0; i < 2; ++i) {
-                values[4 * j + 2 * i] = fmaf(values[4 * j + 2 * i], scales_[i], two.x);
-                values[4 * j + 2 * i + 1] = fmaf(values[4 * j + 2 * i + 1], scales_[i], two.y);
-            }
-        }
-    }
-
     __device__ __forceinline__ int row_of(std::uint32_t block) const {
         return row_ + static_cast<int>(block * product_rows);
     }
     __device__ __forceinline__ int column_of(std::uint32_t chunk) const {
         return column_ + static_cast<int>(chunk * box_columns);
-    }
-
-    /// Shared-memory address of this lane's row in two pairs of 8 x 8 matrices: columns 8 j to 8 j + 15.
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t matrices_at(std::uint32_t box, std::uint32_t j) const {
-        const std::uint32_t piece = (j + lane_ / 16) ^ lane_ % 8;
-        return box + lane_ % 16 * step_bytes + piece * 16;
     }
 
     __device__ __forceinline__ void add_residual(std::uint32_t box, float (&values)[box_columns / 2]) const {
@@ -325,16 +232,6 @@ private:
         }
     }
 
-    __device__ __forceinline__ void fill(std::uint32_t box, const float (&values)[box_columns / 2]) const {
-#pragma unroll
-        for (std::uint32_t j = 0; j < box_columns / 8; j += 2) {
-            ptx::store_matrices(matrices_at(box, j), values::pack<Type>(values[4 * j], values[4 * j + 1]),
-                                values::pack<Type>(values[4 * j + 2], values[4 * j + 3]),
-                                values::pack<Type>(values[4 * j + 4], values[4 * j + 5]),
-                                values::pack<Type>(values[4 * j + 6], values[4 * j + 7]));
-        }
-    }
-
     const Arguments& arguments_;
     Layout<C> layout_;
     const CUtensorMap* out_;
@@ -346,8 +243,7 @@ private:
     int row_ = 0;
     int column_ = 0;
     std::uint32_t parity_ = 0;
-    std::uint32_t number_;  // of the tile, among the block's
-    float scales_[2];       // of the lane's rows
+    TileTerms<C> terms_;
 };
 
 }  // namespace sluice::gemm

@@ -71,7 +71,7 @@ struct Config {
 
     static constexpr std::uint32_t most_shared_bytes = 227 * 1024;
     static_assert(a_slice % 8 == 0 && b_slice % 8 == 0 && a_slice <= 256 && b_slice <= 256);
-    static_assert(columns % box_columns == 0 && blocks * chunks % boxes == 0 && shared_bytes <= most_shared_bytes);
+    static_assert(columns % box_columns == 0 && shared_bytes <= most_shared_bytes);
 };
 
 /// A thread's sums of a consumer's products.
