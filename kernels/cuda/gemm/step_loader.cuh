@@ -80,8 +80,28 @@ private:
     std::uint32_t parity_;
 };
 
-/// A step is step_bytes, or `depth_of_step` values, of depth of all rows of the tile, in one stage of a ring.
-template <class C, std::uint32_t depth_of_step = step_depth>
+/// Columns of a tile that takes as many of each of `parts` equal parts of b's rows.
+template <class C, std::uint32_t parts>
+struct PartColumns {
+    static_assert(C::b_slice % parts == 0);
+    static constexpr std::uint32_t of_slice = C::b_slice / parts;  // of a part, that a block copies for its cluster
+
+    /// The tile's column that is number `i` of those of a part.
+    [[nodiscard]] __device__ static constexpr std::uint32_t in_tile(std::uint32_t part, std::uint32_t i) {
+        return i / of_slice * C::b_slice + part * of_slice + i % of_slice;
+    }
+    /// The product's column, one of `columns`, that is column `c` of the tile before which there are `first`.
+    [[nodiscard]] __device__ static std::uint32_t in_product(std::uint32_t columns, std::uint32_t first,
+                                                             std::uint32_t c) {
+        const std::uint32_t of_block = c % C::b_slice;
+        return of_block / of_slice * (columns / parts) + first / parts + c / C::b_slice * of_slice +
+               of_block % of_slice;
+    }
+};
+
+/// A step is step_bytes, or `depth_of_step` values, of depth of all rows of the tile, in one stage of a ring. With
+/// several `b_parts` the columns of a tile are PartColumns, and b's map has the axes depth, a part's rows, and parts.
+template <class C, std::uint32_t depth_of_step = step_depth, std::uint32_t b_parts = 1>
 class StepLoader {
 public:
     using Layout = gemm::Layout<C>;
@@ -110,7 +130,7 @@ public:
         ptx::Ring<C::stages> ring;
         for (Tiles<C> tiles(arguments); tiles.any(); tiles.next()) {
             const int row = tiles.row() + static_cast<int>(sharers.column * C::a_slice);
-            const int column = tiles.column() + static_cast<int>(sharers.row * C::b_slice);
+            const int column = (tiles.column() + static_cast<int>(sharers.row * C::b_slice)) / int{b_parts};
             for (std::uint32_t step = 0; step < arguments.steps; ++step, ring.next()) {
                 const int depth = static_cast<int>(step * depth_of_step);
                 ptx::wait(layout.free(ring.stage), ring.parity ^ 1);
@@ -123,7 +143,10 @@ public:
                 } else {
                     ptx::load_2d(a, &operands.a, full, depth, row);
                 }
-                if constexpr (C::cluster_rows > 1) {
+                if constexpr (b_parts > 1) {
+                    static_assert(C::cluster_rows > 1);
+                    ptx::load_3d_to_many(b, &operands.b, full, depth, column, 0, sharers.of_b());
+                } else if constexpr (C::cluster_rows > 1) {
                     ptx::load_2d_to_many(b, &operands.b, full, depth, column, sharers.of_b());
                 } else {
                     ptx::load_2d(b, &operands.b, full, depth, column);
