@@ -10,13 +10,14 @@
 #include "kernels/cuda/decoder/page_write.cuh"
 #include "kernels/cuda/decoder/prompt_group.cuh"
 #include "kernels/cuda/decoder/prompt_products.cuh"
+#include "kernels/cuda/decoder/prompt_weights.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
 
 /// Attention of 16 queries of a prompt in one head, by a warp. It takes keys and values in steps of 16, up to those of
 /// its own queries. In a round each warp of a group copies one step for all of them. A query's result does not depend
-/// on the group. Vaswani et al. 2017; Milakov, Gimelshein 2018 (online softmax).
+/// on the group. Vaswani et al. 2017.
 template <Precision precision, std::uint32_t head_size>
 class PromptTile {
     using Products = PromptProducts<precision, head_size>;
@@ -44,8 +45,7 @@ public:
           lane_(threadIdx.x % warp_lanes),
           own_(tile.query / key_rows),
           prefix_(prefix),
-          scale_(attention.scale * log2_e),
-          spare_(8 / scale_) {}  // see follow_and_weigh()
+          weights_(attention.scale) {}
 
     __device__ __forceinline__ void attend() {
         const std::uint32_t steps = group_.warps();
@@ -69,10 +69,7 @@ public:
             }
         }
         ptx::wait_for_copies<0>();
-        for (float& sum : sums_) {
-            sum += __shfl_xor_sync(every_lane, sum, 1);
-            sum += __shfl_xor_sync(every_lane, sum, 2);
-        }
+        weights_.add_up();
     }
 
     /// Writes keys and values of the tile's own rows to their page. All warps of the group call.
@@ -90,7 +87,7 @@ public:
 #pragma unroll
         for (std::uint32_t i = 0; i < 2; ++i) {
             const std::uint32_t row = tile_.query + lane_ / 4 + 8 * i;
-            products_.store(row < tile_.rows, i, __frcp_rn(sums_[i]), to + std::size_t{row} * attention_.out_stride, at,
+            products_.store(row < tile_.rows, i, weights_.factor(i), to + std::size_t{row} * attention_.out_stride, at,
                             attention_.out_stride);
         }
     }
@@ -183,8 +180,8 @@ private:
             hide_later(second, step + 1);
             float kept[2];
             float kept_then[2];
-            weigh(first, kept);
-            weigh(second, kept_then);
+            weights_.weigh(first, kept);
+            weights_.weigh(second, kept_then);
             add(first, kept, at + matrix_bytes);
             add(second, kept_then, at + warp_bytes + matrix_bytes);
             at += 2 * warp_bytes;
@@ -194,7 +191,7 @@ private:
             products_.multiply_keys(at, scores);
             hide_later(scores, step);
             float kept[2];
-            weigh(scores, kept);
+            weights_.weigh(scores, kept);
             add(scores, kept, at + matrix_bytes);
         }
     }
@@ -223,31 +220,6 @@ private:
         }
     }
 
-    /// Turns scores into weights, and sets the factors `kept` of all sums so far. Weights are relative to a reference
-    /// that follows the largest score only when that would weigh more than 2^8: else sums need no scaling.
-    __device__ __forceinline__ void weigh(Scores& scores, float (&kept)[2]) {
-#pragma unroll
-        for (std::uint32_t i = 0; i < 2; ++i) {
-            float largest =
-                fmaxf(fmaxf(scores[0][2 * i], scores[0][2 * i + 1]), fmaxf(scores[1][2 * i], scores[1][2 * i + 1]));
-            largest = fmaxf(largest, __shfl_xor_sync(every_lane, largest, 1));
-            largest = fmaxf(largest, __shfl_xor_sync(every_lane, largest, 2));
-            const bool grows = largest > largest_[i] + spare_;
-            const float reference = grows ? largest : largest_[i];
-            const float below = -reference * scale_;
-            kept[i] = grows ? ptx::exp2_about(fmaf(largest_[i], scale_, below)) : 1;
-            largest_[i] = reference;
-            float sum = 0;
-#pragma unroll
-            for (std::uint32_t j = 0; j < 4; ++j) {
-                float& weight = scores[j / 2][2 * i + j % 2];
-                weight = ptx::exp2_about(fmaf(weight, scale_, below));
-                sum += weight;
-            }
-            sums_[i] = fmaf(sums_[i], kept[i], sum);
-        }
-    }
-
     const Attention& attention_;
     const PromptGroup& group_;
     const Tile& tile_;
@@ -257,11 +229,8 @@ private:
     std::uint32_t lane_;
     std::uint32_t own_;  // the step of the tile's own keys
     std::uint32_t prefix_;
-    float scale_;
-    float spare_;
     Products products_;
-    float largest_[2] = {-INFINITY, -INFINITY};
-    float sums_[2] = {0, 0};  // of weights; up to the end of attend() of this lane's keys only
+    PromptWeights weights_;
 };
 
 }  // namespace sluice::decoder
