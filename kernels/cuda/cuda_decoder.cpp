@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
+#include "kernels/cuda/decoder/attending_product.hpp"
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/checks.hpp"
@@ -152,7 +153,8 @@ public:
           rule_(decoder::rule_of(sampling)),
           max_items_(max_items),
           weights_(std::move(weights)),
-          plan_(device, sizes, decoder::long_prompt_on(as_cuda(device), precision, shape.size_of_head(), sampling)),
+          plan_(device, sizes, decoder::long_prompt_on(as_cuda(device), precision, shape.size_of_head(), sampling),
+                decoder::attends_in_product(as_cuda(device), precision, shape, sampling)),
           memory_(plan_.memory()) {
         const decoder::PassSetup setup{.device = device,
                                        .shape = shape,

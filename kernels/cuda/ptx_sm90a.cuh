@@ -58,6 +58,22 @@ __device__ __forceinline__ void synchronize_warpgroup(std::uint32_t number) {
     asm volatile("bar.sync %0, 128;" ::"r"(number + 1) : "memory");
 }
 
+/// The same; whether `is` holds in all of its threads.
+__device__ __forceinline__ bool all_of_warpgroup(std::uint32_t number, bool is) {
+    std::uint32_t all;
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        "setp.ne.u32 p, %2, 0;\n"
+        "barrier.cta.red.and.pred.aligned p, %1, 128, p;\n"
+        "selp.u32 %0, 1, 0, p;\n"
+        "}"
+        : "=r"(all)
+        : "r"(number + 1), "r"(static_cast<std::uint32_t>(is))
+        : "memory");
+    return all != 0;
+}
+
 /// A position in a ring of barriers, and the parity of its round.
 template <std::uint32_t stages>
 struct Ring {

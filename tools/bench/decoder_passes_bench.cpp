@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "core/device/cuda_error.hpp"
+#include "kernels/cuda/decoder/attending_product.hpp"
 #include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/decoder/plan_memory.hpp"
@@ -33,9 +33,10 @@ struct PassWork {
     DecoderShape shape;
     double rows;
     double entries;
-    std::vector<std::uint32_t> prompts;
-    std::uint32_t long_prompt;  ///< See decoder::Memory.
+    std::vector<std::uint32_t> prompts;  ///< But those to which a product attends.
+    std::uint32_t long_prompt;           ///< See decoder::Memory.
     double prompt_rows;
+    double cached_rows;  ///< Whose keys and values no product writes to the cache.
     double positions;
     double value_bytes;
     bool normalises_all;  ///< Otherwise products scale their rows, and only the head's are normalised.
@@ -69,7 +70,7 @@ struct PassWork {
             return {.bytes = ((normalises_all ? all + layers * rows : 0) + entries) * 2 * row_bytes};
         }
         if (kind == "into the cache") {
-            return {.bytes = rows * 4 * key_bytes};
+            return {.bytes = cached_rows * 4 * key_bytes};
         }
         if (kind == "attention of prompts" || kind == "attention of long prompts") {
             Work work;
@@ -104,7 +105,8 @@ public:
         sizes_ =
             decoder::choose_sizes(shape_, sampling_, precision, gpu.instructions(), prompts.items, free_bytes(gpu));
         plan_ = std::make_unique<decoder::PlanMemory>(
-            gpu, sizes_, decoder::long_prompt_on(gpu, precision, shape_.size_of_head(), sampling_));
+            gpu, sizes_, decoder::long_prompt_on(gpu, precision, shape_.size_of_head(), sampling_),
+            decoder::attends_in_product(gpu, precision, shape_, sampling_));
         memory_ = plan_->memory();
         const decoder::PassSetup setup{.device = gpu,
                                        .shape = shape_,
@@ -197,13 +199,21 @@ private:
             }
         }
         std::vector<std::uint32_t> lengths;
-        std::ranges::transform(new_texts_, std::back_inserter(lengths), &decoder::Entry::rows);
+        std::uint32_t cached_rows = seen_.rows;
+        for (const decoder::Entry& text : new_texts_) {
+            if (text.first_tile == decoder::no_tile) {
+                cached_rows -= text.rows;
+            } else {
+                lengths.push_back(text.rows);
+            }
+        }
         const PassWork work{.shape = shape_,
                             .rows = static_cast<double>(seen_.rows),
                             .entries = static_cast<double>(seen_.entries),
                             .prompts = std::move(lengths),
                             .long_prompt = memory_.long_prompt,
                             .prompt_rows = static_cast<double>(seen_.beginning_rows),
+                            .cached_rows = static_cast<double>(cached_rows),
                             .positions = sampling_.max_prompt + (number == 0 ? 0.0 : 3.0),
                             .value_bytes = static_cast<double>(number_bytes(precision_)),
                             .normalises_all = !decoder::is_narrow(precision_)};

@@ -18,6 +18,9 @@ namespace sluice::decoder {
 inline constexpr std::uint32_t page_positions = 16;  ///< Positions of a text in a page of the cache.
 inline constexpr std::uint32_t tile_queries = 16;    ///< Queries of a prompt in a tile, which a warp computes.
 inline constexpr std::uint32_t no_prompt_is_long = UINT32_MAX;  ///< See Memory::long_prompt.
+inline constexpr std::uint32_t no_page = UINT32_MAX;            ///< See Memory::prompt_pages.
+inline constexpr std::uint32_t no_tile = UINT32_MAX;            ///< See Entry::first_tile.
+inline constexpr std::uint32_t attended_rows = 128;             ///< Of a tile of a product that attends.
 inline constexpr std::uint32_t most_checked = 16;               ///< A draft with more doubtful choices is refuted.
 
 /// TokenSampling for kernels.
@@ -55,7 +58,8 @@ struct Entry {
     std::uint32_t first_row = 0;
     std::uint32_t rows = 0;
     std::uint32_t first_position = 0;
-    std::uint32_t first_tile = 0;  ///< Of a prompt; of a long one, its place among the long texts.
+    /// Of a prompt; of a long one, its place among the long texts; no_tile: a product attends to it.
+    std::uint32_t first_tile = 0;
 
     [[nodiscard]] __host__ __device__ std::uint32_t last_row() const { return first_row + rows - 1; }
     [[nodiscard]] __host__ __device__ std::uint32_t last_position() const { return first_position + rows - 1; }
@@ -127,6 +131,9 @@ struct Memory {
     std::uint32_t text_pages = 0;         ///< Of the longest text.
     /// Prompts of at least so many tokens are long, but for checks: they have no tiles, and are listed apart.
     std::uint32_t long_prompt = no_prompt_is_long;
+    /// (rows / page_positions, rounded up): where so many rows, from a multiple of that on, are one prompt that the
+    /// product of its queries attends to, its page of the cache, and else no_page. Null: no product attends.
+    std::uint32_t* prompt_pages = nullptr;
 };
 
 /// A chunk's memory; the rest as in Batch.

@@ -1,6 +1,7 @@
 #include "kernels/cuda/decoder/checks.hpp"
 
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 
@@ -170,6 +171,7 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
         for (std::uint32_t i = lane; i < divide_up(whole.rows, tile_queries); i += warp_lanes) {
             memory.tiles[whole.first_tile + i] = {e, whole.first_row, whole.rows, i * tile_queries};
         }
+        list_prompt_pages(memory, whole, no_page);
         __syncwarp();  // all lanes have read the text and the entry
         const std::uint32_t count = choices_of(*reinterpret_cast<const ContinuationStart*>(out));
         const std::uint32_t pages = divide_up(whole.rows, page_positions);

@@ -1,10 +1,12 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
+#include "kernels/cuda/decoder/attending_product.hpp"
 #include "kernels/cuda/decoder/common_steps.hpp"
 #include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
@@ -14,7 +16,7 @@ namespace sluice::decoder {
 namespace {
 
 struct Layer {
-    Gemm attention;
+    std::variant<Gemm, AttendingProduct> attention;
     Gemm projection;
     Gemm expansion;
     Gemm contraction;
@@ -79,28 +81,37 @@ private:
                             .active = active,
                             .out_sums = row_sums()});
         };
-        const auto of_normed = [&](const GemmShape& shape, const WeightsOnDevice::Linear& linear, const Buffer& in,
-                                   const Buffer& out, const std::uint32_t* count) {
-            return product(shape, linear,
-                           {.a = data_of(in),
-                            .b = nullptr,
-                            .bias = nullptr,
-                            .residual = nullptr,
-                            .out = out.bytes().data(),
-                            .active = count,
-                            .row_scales = sums_rows_ ? nullptr : floats_of(at_.row_sums),
-                            .norm = {.sums = row_sums(), .epsilon = shape_.norm_epsilon, .is_rms = common_.is_rms()}});
+        const auto of_normed = [&](const Buffer& in, const Buffer& out, const std::uint32_t* count) {
+            return GemmMemory{.a = data_of(in),
+                              .b = nullptr,
+                              .bias = nullptr,
+                              .residual = nullptr,
+                              .out = out.bytes().data(),
+                              .active = count,
+                              .row_scales = sums_rows_ ? nullptr : floats_of(at_.row_sums),
+                              .norm = {.sums = row_sums(), .epsilon = shape_.norm_epsilon, .is_rms = common_.is_rms()}};
+        };
+        const auto to_queries = [&]() -> std::variant<Gemm, AttendingProduct> {
+            GemmMemory memory = of_normed(at_.sums, at_.queries, common_.rows(false));
+            const GemmShape shape{.rows = rows, .columns = shape_.attention_width(), .depth = width};
+            if (memory_.prompt_pages == nullptr) {
+                return product(shape, block.attention, memory);
+            }
+            memory.b = data_of(block.attention.weights);
+            memory.bias = floats_of(block.attention.bias);
+            return AttendingProduct(memory_, precision_,
+                                    {.attention = attention_, .cache = at_.cache, .number = number, .is_last = last},
+                                    shape, memory);
         };
         const bool activates = at_.activated_in_product;
-        return {.attention = of_normed({.rows = rows, .columns = shape_.attention_width(), .depth = width},
-                                       block.attention, at_.sums, at_.queries, common_.rows(false)),
+        return {.attention = to_queries(),
                 .projection = onto_sums(block.projection, shape_.query_width(), at_.mixed),
-                .expansion = of_normed({.rows = most,
-                                        .columns = shape_.expanded_width(),
-                                        .depth = width,
-                                        .activation = activates ? activation() : Activation::none,
-                                        .gated = activates && shape_.gated},
-                                       block.expansion, sums, activates ? at_.inner : at_.expanded, active),
+                .expansion = product({.rows = most,
+                                      .columns = shape_.expanded_width(),
+                                      .depth = width,
+                                      .activation = activates ? activation() : Activation::none,
+                                      .gated = activates && shape_.gated},
+                                     block.expansion, of_normed(sums, activates ? at_.inner : at_.expanded, active)),
                 .contraction = onto_sums(block.contraction, shape_.inner, at_.inner)};
     }
 
@@ -121,7 +132,7 @@ private:
         const Buffer& sums = common_.sums(last);
         find_scales(at_.sums, false, stream, watch);
         watch("queries, keys, values");
-        layers_[number].attention.enqueue(stream);
+        std::visit([&](const auto& product) { product.enqueue(stream); }, layers_[number].attention);
         common_.rotate(stream, watch);
         if (last) {
             common_.write_cache(number, stream, watch);

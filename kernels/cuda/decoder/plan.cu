@@ -1,5 +1,7 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
+#include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 
@@ -16,6 +18,7 @@ struct PlanCounts {
     std::uint32_t free_pages;
     std::uint32_t longest_text;
     std::uint32_t scans[plan_threads / warp_lanes];
+    std::uint32_t page_prompts[plan_threads / warp_lanes];  // a bit for each item of a round
 };
 
 extern __shared__ std::uint32_t plan_memory[];
@@ -73,6 +76,27 @@ __device__ void begin_text(const Memory& memory, const PromptStart& start, std::
     }
 }
 
+/// Whether the thread's prompt, which begins in row `first_row`, is among those of a page each that fill a tile of the
+/// product that may attend to them: other tiles would only take longer. `is_page`: whether it is of a page. All threads
+/// call; their prompts follow each other.
+__device__ __forceinline__ bool fills_tile(PlanCounts& counts, bool is_page, std::uint32_t first_row) {
+    constexpr std::uint32_t tile_prompts = attended_rows / page_positions;
+    constexpr std::uint32_t whole_tile = (1U << tile_prompts) - 1;
+    const std::uint32_t votes = __ballot_sync(every_lane, is_page);
+    if (threadIdx.x % warp_lanes == 0) {
+        counts.page_prompts[threadIdx.x / warp_lanes] = votes;
+    }
+    __syncthreads();
+    const std::uint32_t place = first_row % attended_rows / page_positions;
+    if (!is_page || first_row % page_positions != 0 || threadIdx.x < place) {
+        return false;
+    }
+    const std::uint32_t first = threadIdx.x - place;  // of the tile's, if all before are pages
+    const std::uint32_t word = first / warp_lanes;
+    const std::uint32_t next = word + 1 < plan_threads / warp_lanes ? counts.page_prompts[word + 1] : 0;
+    return (__funnelshift_r(counts.page_prompts[word], next, first % warp_lanes) & whole_tile) == whole_tile;
+}
+
 /// Takes items in order, as many as fit, one per thread in each round.
 __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& counts) {
     const Batch& batch = *memory.batch;
@@ -94,7 +118,13 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
         const bool fits = exists && rows_up_to <= memory.most_rows && pages_up_to <= counts.free_pages &&
                           taken.texts + threadIdx.x < counts.free_slots;
         const bool is_long = start.tokens >= memory.long_prompt;
-        const std::uint32_t tiles = fits && !is_long ? divide_up(start.tokens, tile_queries) : 0;
+        const std::uint32_t first_row = rows_up_to - start.tokens;
+        bool in_product = false;
+        if (memory.prompt_pages != nullptr) {
+            in_product = fills_tile(counts, fits && !is_long && start.tokens == page_positions, first_row);
+        }
+        const bool has_tiles = fits && !is_long && !in_product;
+        const std::uint32_t tiles = has_tiles ? divide_up(start.tokens, tile_queries) : 0;
         std::uint32_t first_tile = taken.tiles + scan.up_to(tiles) - tiles;
         taken.tiles += scan.all();
         if (memory.long_prompt <= rule.max_prompt) {
@@ -111,10 +141,10 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
             begin_text(memory, start, static_cast<std::uint32_t>(item), slot, pages,
                        counts.free_pages - pages_up_to + pages);
             memory.entries[number] = {.slot = slot,
-                                      .first_row = rows_up_to - start.tokens,
+                                      .first_row = first_row,
                                       .rows = start.tokens,
                                       .first_position = 0,
-                                      .first_tile = first_tile};
+                                      .first_tile = in_product ? no_tile : first_tile};
         }
         scan.up_to(fits ? start.tokens : 0);
         taken.rows += scan.all();
@@ -180,6 +210,7 @@ __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule ru
             if (lane == 0) {
                 memory.rows[entry.first_row] = {entry.slot, entry.first_position, text.last};
             }
+            list_prompt_pages(memory, entry, no_page);
             continue;
         }
         const auto* const tokens = reinterpret_cast<const std::uint32_t*>(
@@ -187,11 +218,13 @@ __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule ru
         for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
             memory.rows[entry.first_row + i] = {entry.slot, i, tokens[i]};
         }
-        if (entry.rows >= memory.long_prompt) {
+        const bool in_product = entry.first_tile == no_tile;
+        list_prompt_pages(memory, entry, in_product ? page_of(memory, entry.slot, 0) : no_page);
+        if (!in_product && entry.rows >= memory.long_prompt) {
             if (lane == 0) {
                 memory.long_texts[entry.first_tile] = {entry.slot, entry.first_row, entry.rows, 0};
             }
-        } else {
+        } else if (!in_product) {
             for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
                 memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries};
             }

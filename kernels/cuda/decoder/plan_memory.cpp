@@ -8,7 +8,7 @@
 
 namespace sluice::decoder {
 
-PlanMemory::PlanMemory(Device& device, const Sizes& sizes, std::uint32_t long_prompt)
+PlanMemory::PlanMemory(Device& device, const Sizes& sizes, std::uint32_t long_prompt, bool attends_in_product)
     : batch_(device.allocate(MemorySpace::device, sizeof(Batch))),
       texts_(device.allocate(MemorySpace::device, sizes.slots * sizeof(Text))),
       entries_(device.allocate(MemorySpace::device, sizes.slots * sizeof(Entry))),
@@ -16,6 +16,9 @@ PlanMemory::PlanMemory(Device& device, const Sizes& sizes, std::uint32_t long_pr
       tiles_(device.allocate(MemorySpace::device, (sizes.rows / tile_queries + sizes.slots) * sizeof(Tile))),
       long_texts_(device.allocate(MemorySpace::device, sizes.slots * sizeof(Tile))),
       words_(device.allocate(MemorySpace::device, words_of(sizes) * sizeof(std::uint32_t))),
+      prompt_pages_(device.allocate(
+          MemorySpace::device,
+          attends_in_product ? (sizes.rows + page_positions - 1) / page_positions * sizeof(std::uint32_t) : 0)),
       sizes_(sizes),
       long_prompt_(long_prompt) {
     std::vector<std::uint32_t> pages(sizes.pages);
@@ -41,7 +44,8 @@ Memory PlanMemory::memory() const {
             .slots = sizes_.slots,
             .most_rows = sizes_.rows,
             .text_pages = sizes_.text_pages,
-            .long_prompt = long_prompt_};
+            .long_prompt = long_prompt_,
+            .prompt_pages = prompt_pages_.bytes().empty() ? nullptr : prompt_pages_.as<std::uint32_t>().data()};
 }
 
 }  // namespace sluice::decoder

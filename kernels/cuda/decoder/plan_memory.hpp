@@ -12,8 +12,9 @@ namespace sluice::decoder {
 /// Owns what Memory points to. Initially there is no text, and all pages are free.
 class PlanMemory {
 public:
-    /// `long_prompt`: as in Memory.
-    explicit PlanMemory(Device& device, const Sizes& sizes, std::uint32_t long_prompt = no_prompt_is_long);
+    /// `long_prompt`: as in Memory. `attends_in_product`: whether there are prompt_pages.
+    explicit PlanMemory(Device& device, const Sizes& sizes, std::uint32_t long_prompt = no_prompt_is_long,
+                        bool attends_in_product = false);
 
     [[nodiscard]] Memory memory() const;
 
@@ -29,6 +30,7 @@ private:
     Buffer tiles_;
     Buffer long_texts_;
     Buffer words_;
+    Buffer prompt_pages_;
     Sizes sizes_;
     std::uint32_t long_prompt_;
 };

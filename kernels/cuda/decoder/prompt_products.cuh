@@ -96,6 +96,18 @@ public:
             first, second, [&](std::uint32_t k, std::uint32_t i, std::uint32_t word) { query_[k][i] = word; });
     }
 
+    /// The same from registers: word(j, i) is that of columns 8 j + 2 (l % 4) and the next in the lane's i-th row.
+    template <class Word>
+    __device__ __forceinline__ void take_queries(const Word& word) {
+#pragma unroll
+        for (std::uint32_t j = 0; j < head_size / 8; ++j) {
+#pragma unroll
+            for (std::uint32_t i = 0; i < 2; ++i) {
+                query_[j / 2][j % 2 * 2 + i] = word(j, i);
+            }
+        }
+    }
+
     __device__ __forceinline__ void multiply_keys(std::uint32_t keys, Scores& scores) const {
 #pragma unroll
         for (std::uint32_t i = 0; i < 4; ++i) {
@@ -137,6 +149,11 @@ public:
     __device__ __forceinline__ void store(bool exists, std::uint32_t i, float factor, Value* row, std::uint32_t at,
                                           std::uint32_t /*stride*/) const {
         store_mixed(mixed_, exists, i, factor, row + at);
+    }
+
+    /// The sums so far: those of 8 columns j are [4 j + 2 i + c] of the lane's i-th row and columns 2 (l % 4) + c.
+    [[nodiscard]] __device__ __forceinline__ auto mixed() -> float (&)[head_size / 2] {
+        return reinterpret_cast<float(&)[head_size / 2]>(mixed_);
     }
 
 private:

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/quantised_attention.hpp"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -173,6 +174,9 @@ __global__ void __launch_bounds__(row_threads)
     const std::uint32_t rows = memory.batch->rows;
     const WarpRows all;
     for (std::uint32_t r = all.first; r < rows; r += all.step) {
+        if (prompt_page_of(memory, r) != no_page) {
+            continue;
+        }
         const Row row = memory.rows[r];
         const std::uint32_t page = page_of(memory, row.slot, row.position);
         copy_by_warp(cached<T>(cache, layer, page, row.position % page_positions), keys + std::size_t{r} * stride,

@@ -56,8 +56,8 @@ struct Rotation {
 };
 void enqueue_rotation(const Memory& memory, Precision precision, const Rotation& rotation, cudaStream_t stream);
 
-/// Writes the keys and values of a pass's rows to the cache. `keys`: the first row's, followed by its values; the next
-/// row's are `stride` values further on.
+/// Writes the keys and values of a pass's rows to the cache, but for prompts with a page among Memory::prompt_pages.
+/// `keys`: the first row's, followed by its values; the next row's are `stride` values further on.
 void enqueue_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
                          const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 

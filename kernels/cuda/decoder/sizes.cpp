@@ -171,7 +171,8 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
                        Precision precision, MatrixInstructions instructions) {
     const std::uint64_t no_bias =
         is_narrow(precision) ? 0 : strides_of(shape, precision).vocabulary * std::uint64_t{sizeof(float)};
-    return no_bias + sizes.rows * row_bytes(shape, precision, instructions) + sizes.rows / tile_queries * sizeof(Tile) +
+    return no_bias + sizes.rows * row_bytes(shape, precision, instructions) +
+           sizes.rows / tile_queries * (sizeof(Tile) + sizeof(std::uint32_t)) +
            rounded_up(sizes.slots, row_multiple) * slot_bytes(sizes.text_pages, shape, sampling, precision) +
            sizes.pages * listed_page_bytes(shape, sampling, precision) + sizeof(Batch);
 }

@@ -50,9 +50,13 @@ public:
         std::uint32_t rows;
     };
 
-    /// `long_prompt`: as in decoder::Memory.
-    explicit Pass(const std::vector<Spec>& specs, std::uint32_t long_prompt = decoder::no_prompt_is_long)
-        : text_pages(pages_of_longest(specs)), specs_(specs), long_prompt_(long_prompt) {
+    /// `long_prompt`: as in decoder::Memory. `attends_in_product`: whether there are prompt_pages.
+    explicit Pass(const std::vector<Spec>& specs, std::uint32_t long_prompt = decoder::no_prompt_is_long,
+                  bool attends_in_product = false)
+        : text_pages(pages_of_longest(specs)),
+          specs_(specs),
+          long_prompt_(long_prompt),
+          attends_in_product_(attends_in_product) {
         std::vector<Text> texts;
         std::vector<Entry> entries;
         std::vector<decoder::Tile> tiles;
@@ -74,7 +78,8 @@ public:
             }
             if (spec.first_position == 0) {
                 const std::uint32_t queries = is_long ? spec.rows : decoder::tile_queries;
-                for (std::uint32_t query = 0; query < spec.rows; query += queries) {
+                const bool has_tiles = !has_page(first_row, spec.rows);
+                for (std::uint32_t query = 0; has_tiles && query < spec.rows; query += queries) {
                     own_tiles.push_back({slot, first_row, spec.rows, query});
                 }
                 batch.longest_text = std::max(batch.longest_text, is_long ? spec.rows : 0);
@@ -91,6 +96,13 @@ public:
         for (std::uint32_t i = 0; i < page_table.size(); ++i) {
             page_table[i] = (i * 7 + 3) % pages();
         }
+        std::vector<std::uint32_t> prompt_pages(rows.size() / decoder::page_positions + 1, decoder::no_page);
+        for (const Entry& entry : entries) {
+            if (entry.first_position == 0 && has_page(entry.first_row, entry.rows)) {
+                prompt_pages[entry.first_row / decoder::page_positions] = page_table[entry.slot * text_pages];
+            }
+        }
+        prompt_pages_.set(bytes_in(prompt_pages));
         texts_.set(bytes_in(texts));
         entries_.set(bytes_in(entries));
         rows_.set(bytes_in(rows));
@@ -101,6 +113,11 @@ public:
         }
         batch_.set(std::as_bytes(std::span(&batch, 1)));
         page_table_.set(bytes_in(page_table));
+    }
+
+    /// Whether a prompt in these rows has a page among prompt_pages.
+    [[nodiscard]] bool has_page(std::uint32_t first_row, std::uint32_t count) const {
+        return attends_in_product_ && count == decoder::page_positions && first_row % decoder::page_positions == 0;
     }
 
     /// No multiple of 7, so that all pages differ.
@@ -117,7 +134,8 @@ public:
                 .slots = static_cast<std::uint32_t>(specs_.size()),
                 .most_rows = 1024,
                 .text_pages = text_pages,
-                .long_prompt = long_prompt_};
+                .long_prompt = long_prompt_,
+                .prompt_pages = attends_in_product_ ? prompt_pages_.as<std::uint32_t>() : nullptr};
     }
 
     std::uint32_t text_pages;
@@ -139,6 +157,7 @@ private:
     static constexpr std::size_t room = 1 << 20;
     std::vector<Spec> specs_;
     std::uint32_t long_prompt_;
+    bool attends_in_product_;
     DeviceMemory batch_{sizeof(decoder::Batch)};
     DeviceMemory texts_{room};
     DeviceMemory entries_{room};
@@ -146,6 +165,7 @@ private:
     DeviceMemory tiles_{room};
     DeviceMemory long_texts_{room};
     DeviceMemory page_table_{room};
+    DeviceMemory prompt_pages_{room};  // behind the pass's rows are pages, too
 };
 
 /// Prompts' attention in bf16 or fp16: of long ones, too, if there are any.

@@ -25,14 +25,15 @@ std::vector<T> read_back(const T* from, std::size_t count) {
 class PlannedChunk {
 public:
     static constexpr std::uint32_t items = 60;
-    static constexpr decoder::Sizes sizes{.slots = 5, .rows = 128, .text_pages = 4, .pages = 9};
+    static constexpr decoder::Sizes sizes{.slots = 12, .rows = 256, .text_pages = 4, .pages = 24};
 
-    PlannedChunk(Device& device, std::uint32_t long_prompt)
-        : plan_(device, sizes, long_prompt), memory_(plan_.memory()) {
+    PlannedChunk(Device& device, std::uint32_t long_prompt, bool attends_in_product)
+        : plan_(device, sizes, long_prompt, attends_in_product), memory_(plan_.memory()) {
         std::mt19937 engine(3);
         std::vector<std::byte> bytes(items * rule_.io.input_bytes);
         for (std::uint32_t i = 0; i < items; ++i) {
-            const auto tokens = static_cast<std::uint32_t>(1 + engine() % sampling_.max_prompt);
+            const auto tokens =
+                static_cast<std::uint32_t>(i < 30 || engine() % 2 == 0 ? 16 : 1 + engine() % sampling_.max_prompt);
             const PromptStart start{.number = i, .tokens = tokens};
             prompts_.push_back(tokens);
             std::memcpy(&bytes[i * rule_.io.input_bytes], &start, sizeof start);
@@ -60,6 +61,7 @@ public:
             expect_entry(e);
         }
         expect_own_pages();
+        expect_prompt_pages();
         check_cuda(
             cudaMemcpy(memory_.texts, texts_.data(), texts_.size() * sizeof(decoder::Text), cudaMemcpyHostToDevice),
             "cudaMemcpy");
@@ -77,6 +79,7 @@ public:
             EXPECT_EQ(pages[i], i);
         }
         EXPECT_EQ(made_.size(), items);
+        EXPECT_EQ(prompts_with_pages_ != 0, memory_.prompt_pages != nullptr && memory_.long_prompt > 16);
         for (const auto& [item, made] : made_) {
             EXPECT_EQ(made, sampling_.max_new) << item;
         }
@@ -109,7 +112,8 @@ private:
                 expect_tile(all_long[long_texts++], 0);
                 longest = std::max(longest, entry.rows);
             }
-            for (std::uint32_t query = 0; e < batch_.beginning && !is_long && query < entry.rows; query += 16) {
+            const bool has_tiles = e < batch_.beginning && !is_long && !attends_in_product(e);
+            for (std::uint32_t query = 0; has_tiles && query < entry.rows; query += 16) {
                 ASSERT_LT(tiles, batch_.tiles);
                 expect_tile(all[tiles++], query);
             }
@@ -121,6 +125,32 @@ private:
         EXPECT_EQ(tiles, batch_.tiles);
         EXPECT_EQ(long_texts, batch_.long_texts);
         EXPECT_EQ(longest, batch_.longest_text);
+    }
+
+    /// A product attends to the prompts of tiles of 128 rows that are eight prompts of 16 tokens: each group of 16 rows
+    /// that begins in the pass has the page of the prompt that it is, if it is one of these.
+    void expect_prompt_pages() {
+        if (memory_.prompt_pages == nullptr) {
+            return;
+        }
+        const auto table = read_back(memory_.page_table, std::size_t{sizes.slots} * sizes.text_pages);
+        std::vector<std::uint32_t> expected((batch_.rows + 15) / 16, decoder::no_page);
+        for (std::uint32_t e = 0; e < batch_.beginning; ++e) {
+            if (attends_in_product(e)) {
+                expected[entries_[e].first_row / 16] = table[entries_[e].slot * sizes.text_pages];
+                ++prompts_with_pages_;
+            }
+        }
+        EXPECT_EQ(read_back(memory_.prompt_pages, expected.size()), expected);
+    }
+
+    [[nodiscard]] bool attends_in_product(std::uint32_t number) const {
+        const std::uint32_t tile = entries_[number].first_row / 128;
+        const auto of_tile = std::ranges::count_if(
+            entries_.begin(), entries_.begin() + batch_.beginning, [&](const decoder::Entry& entry) {
+                return entry.rows == 16 && entry.first_row % 16 == 0 && entry.first_row / 128 == tile;
+            });
+        return memory_.prompt_pages != nullptr && memory_.long_prompt > 16 && of_tile == 8;
     }
 
     void expect_entry(std::uint32_t number) {
@@ -167,6 +197,7 @@ private:
     DeviceMemory out_{items * decoder_io(sampling_).output_bytes};
     std::vector<std::uint32_t> prompts_;
     std::map<std::uint32_t, std::uint32_t> made_;  // tokens, by item
+    std::uint32_t prompts_with_pages_ = 0;
     decoder::Batch batch_{};
     std::vector<decoder::Entry> entries_;
     std::vector<decoder::Row> rows_;
@@ -177,15 +208,18 @@ private:
 TEST_F(DecoderPlanOnGpu, GivesEachTextItsTokensInTurn) {
     const auto device = make_cuda_device(0);
     for (const std::uint32_t long_prompt : {decoder::no_prompt_is_long, 50U, 20U, 1U}) {
-        PlannedChunk chunk(*device, long_prompt);
+        for (const bool attends_in_product : {false, true}) {
+            SCOPED_TRACE(testing::Message() << "long from " << long_prompt << ", pages " << attends_in_product);
+            PlannedChunk chunk(*device, long_prompt, attends_in_product);
 
-        std::uint32_t passes = 0;
-        while (chunk.take_pass()) {
-            ASSERT_FALSE(HasFatalFailure());
-            ASSERT_LT(++passes, PlannedChunk::items * 7);
+            std::uint32_t passes = 0;
+            while (chunk.take_pass()) {
+                ASSERT_FALSE(HasFatalFailure());
+                ASSERT_LT(++passes, PlannedChunk::items * 7);
+            }
+
+            chunk.expect_end();
         }
-
-        chunk.expect_end();
     }
 }
 
