@@ -60,7 +60,7 @@ double ItemCount::percent() const noexcept {
 }
 
 std::string count_text(const ItemCount& items, Percentage percentage) {
-    std::string text = fmt::format("{} of {} items", items.done, items.total);
+    std::string text = fmt::format("{} of {}{} items", items.done, items.is_estimated ? "about " : "", items.total);
     if (percentage == Percentage::shown) {
         text += fmt::format(" ({:.1f} %)", items.percent());
     }

@@ -22,7 +22,8 @@ namespace sluice {
 struct ItemCount {
     std::uint64_t done = 0;  ///< Including `before`.
     std::uint64_t total = 0;
-    std::uint64_t before = 0;  ///< Done by earlier attempts.
+    std::uint64_t before = 0;   ///< Done by earlier attempts.
+    bool is_estimated = false;  ///< `total` is.
 
     /// `done` in percent of `total`; 100 if there are no items.
     [[nodiscard]] double percent() const noexcept;
@@ -30,8 +31,8 @@ struct ItemCount {
 
 enum class Percentage : std::uint8_t { hidden, shown };
 
-/// "812 of 2000 items", "812 of 2000 items (40.6 %)"; followed by ": 500 in this run, 312 before" if some were done
-/// before.
+/// "812 of 2000 items", "812 of about 2000 items", "812 of 2000 items (40.6 %)"; followed by ": 500 in this run, 312
+/// before" if some were done before.
 [[nodiscard]] std::string count_text(const ItemCount& items, Percentage percentage = Percentage::hidden);
 
 /// "0.0123", "8.33", "44.2", "812", "1250000": a rate, without its unit.

@@ -83,6 +83,7 @@ void visit_status(auto& status, const auto& visit) {
     visit("process", status.process);
     visit("output", status.output);
     visit("items", status.items);
+    visit.added("items_estimated", status.items_estimated);
     visit("items_before", status.items_before);
     visit("items_done", status.items_done);
     visit.added("items_committed", status.items_committed);

@@ -57,6 +57,7 @@ struct RunStatus {
     std::int64_t process = 0;                      ///< Of rank 0.
     std::string output{};
     std::uint64_t items = 0;
+    bool items_estimated = false;    ///< `items` and `chunks` are: the input is still being indexed.
     std::uint64_t items_before = 0;  ///< Done by earlier attempts.
     std::uint64_t items_done = 0;    ///< Written, including earlier attempts; a crash may lose what is not committed.
     std::optional<std::uint64_t>

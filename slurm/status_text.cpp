@@ -21,7 +21,10 @@ std::string whole_seconds_text(double seconds) {
 }
 
 std::string progress_line(const RunStatus& status) {
-    const ItemCount items{.done = status.items_done, .total = status.items, .before = status.items_before};
+    const ItemCount items{.done = status.items_done,
+                          .total = status.items,
+                          .before = status.items_before,
+                          .is_estimated = status.items_estimated};
     const std::string committed =
         status.chunks_committed ? fmt::format(", {} committed", *status.chunks_committed) : std::string();
     return fmt::format("progress  {}; chunks {} of {} written{}\n", count_text(items, Percentage::shown),

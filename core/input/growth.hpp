@@ -95,6 +95,7 @@ public:
         return growth_.wait_for(items, stop);
     }
     void give_up_index() const noexcept override { growth_.give_up(); }
+    [[nodiscard]] bool is_counted() const noexcept override { return growth_.is_complete(); }
 
 protected:
     Growth growth_;

@@ -62,6 +62,9 @@ public:
     /// When it was indexed; nullopt: not beside reads of its items, or not yet.
     [[nodiscard]] virtual std::optional<Interval> indexed_beside() const { return std::nullopt; }
 
+    /// Whether all items are known: estimate_count() is exact then. Thread-safe.
+    [[nodiscard]] virtual bool is_counted() const noexcept { return true; }
+
     /// Number of all items, from the mean size of those that are known; not fewer than these.
     [[nodiscard]] virtual std::uint64_t estimate_count() const noexcept { return count(); }
 

@@ -84,6 +84,7 @@ TEST(RunStatus, ReadsBackToItself) {
     RunStatus status = some_status();
     EXPECT_EQ(decode_run_status(encode(status)), status);
 
+    status.items_estimated = true;
     status.seconds_left.reset();
     status.limit.reset();
     status.slowest.reset();

@@ -226,6 +226,15 @@ ChunkGrid estimated_grid(const PreparedJob& job) {
     return ChunkGrid(job.source->estimate_count(), job.plan.chunk_items).from(job.plan.first_chunk);
 }
 
+ItemCount items_so_far(const PreparedJob& job, std::uint64_t written) {
+    const bool is_estimated = !job.source->is_counted();
+    const ChunkGrid grid = estimated_grid(job);
+    return {.done = grid.items_done() + written,
+            .total = grid.items(),
+            .before = grid.items_done(),
+            .is_estimated = is_estimated};
+}
+
 void take_count(PreparedJob& job) {
     constexpr std::uint64_t most_chunks = std::uint64_t{1} << 20;  // for which records are reserved
     JobPlan& plan = job.plan;

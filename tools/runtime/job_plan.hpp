@@ -14,6 +14,7 @@
 #include "core/input/weights_file.hpp"
 #include "core/stage_error.hpp"
 #include "core/trace/trace.hpp"
+#include "core/wording.hpp"
 #include "kernels/host_instructions.hpp"
 #include "scheduler/chunk_size.hpp"
 #include "tools/runtime/app_files.hpp"
@@ -76,6 +77,9 @@ struct PreparedJob {
 
 /// As the plan's grid, but for messages: while the items are being counted, of as many as are estimated. Thread-safe.
 [[nodiscard]] ChunkGrid estimated_grid(const PreparedJob& job);
+
+/// Of which this attempt has written `written`, asked for before the call. Thread-safe.
+[[nodiscard]] ItemCount items_so_far(const PreparedJob& job, std::uint64_t written);
 
 /// Gives the plan the number of items if it is known by now; otherwise a chunk's items are, which this waits for. Waits
 /// for all where the chunks might be very many.

@@ -86,11 +86,12 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
     }
     const auto items_written = [this] { return results_.items_written(); };
     if (options.progress) {
-        progress_.emplace([this] { return job_.source->estimate_count(); }, grid_.items_done(), items_written);
+        progress_.emplace([this] { return items_so_far(job_, results_.items_written()); });
     }
     root_.monitor.serve({.book = &server_.book(),
                          .hosts = hosts_,
                          .grid = [this] { return estimated_grid(job_); },
+                         .is_counted = [this] { return job_.source->is_counted(); },
                          .items_written = items_written,
                          .chunks_committed = [this] { return context_.board.committed().chunks; }});
 }
@@ -132,9 +133,6 @@ RankTrace JobServer::run() {
     }
     const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
-    if (const std::optional<Interval> index = job_.source->indexed_beside()) {
-        context_.phases.add(Phase::index, *index);
-    }
     RankTrace trace = team.take_trace();  // waits for them
     std::vector<ThreadRecord> ended = input_.take_records();
     ended.push_back(results_.take_record());

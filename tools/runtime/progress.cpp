@@ -42,12 +42,11 @@ void say_with_time(const std::string& text) {
 }  // namespace
 
 std::string progress_text(const ItemCount& items, Seconds since_start) {
-    const auto [done, total, before] = items;
     std::string text = count_text(items, Percentage::shown);
-    if (done > before && since_start.count() > 0) {
-        const double rate = static_cast<double>(done - before) / since_start.count();
-        text +=
-            fmt::format(", {} items/s, {} left", rate_text(rate), clock_text(static_cast<double>(total - done) / rate));
+    if (items.done > items.before && since_start.count() > 0) {
+        const double rate = static_cast<double>(items.done - items.before) / since_start.count();
+        text += fmt::format(", {} items/s, {} left", rate_text(rate),
+                            clock_text(static_cast<double>(items.total - items.done) / rate));
     }
     return text;
 }
@@ -103,20 +102,15 @@ void ProgressView::say(const std::string& text) {
     }
 }
 
-Progress::Progress(std::function<std::uint64_t()> total, std::uint64_t before,
-                   std::function<std::uint64_t()> items_done)
-    : total_(std::move(total)),
-      before_(before),
-      items_done_(std::move(items_done)),
-      thread_([this](const std::stop_token& stop) { show_until(stop); }) {}
+Progress::Progress(std::function<ItemCount()> items)
+    : items_(std::move(items)), thread_([this](const std::stop_token& stop) { show_until(stop); }) {}
 
 void Progress::show_until(const std::stop_token& stop) {
     name_this_thread("progress");
     const Instant start = Clock::now();
     ProgressView view;
     const auto show = [&] {
-        const std::uint64_t done = before_ + items_done_();
-        const ItemCount items{.done = done, .total = total_(), .before = before_};
+        const ItemCount items = items_();
         const Seconds passed = Clock::now() - start;
         view.show(view.is_terminal() ? progress_bar(items, passed, ProgressView::columns())
                                      : progress_text(items, passed));

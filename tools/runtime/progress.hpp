@@ -44,17 +44,15 @@ private:
 /// Shows progress on stderr from construction to destruction: a bar on a terminal, elsewhere lines (next_line()).
 class Progress {
 public:
-    /// `total` returns all items, `items_done` those done by this attempt; called from its own thread.
-    Progress(std::function<std::uint64_t()> total, std::uint64_t before, std::function<std::uint64_t()> items_done);
+    /// `items` is called from its own thread.
+    explicit Progress(std::function<ItemCount()> items);
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
 private:
     void show_until(const std::stop_token& stop);
 
-    std::function<std::uint64_t()> total_;
-    std::uint64_t before_;
-    std::function<std::uint64_t()> items_done_;
+    std::function<ItemCount()> items_;
     std::jthread thread_;
 };
 

@@ -60,9 +60,6 @@ RunMonitor::~RunMonitor() {
     if (thread_.joinable()) {
         thread_.join();
     }
-    if (asking_.joinable()) {
-        asking_.join();
-    }
 }
 
 void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesystem::path& output) {
@@ -204,6 +201,7 @@ void RunMonitor::look() {
 void RunMonitor::take_counts() {
     const ServedRun& run = *run_;
     const std::uint64_t written = run.items_written();  // before the grid, which never has fewer
+    status_.items_estimated = !run.is_counted();
     const ChunkGrid grid = run.grid();
     status_.items = grid.items();
     status_.items_before = grid.items_done();

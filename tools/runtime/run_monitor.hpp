@@ -28,9 +28,10 @@ struct ServedRun {
     const GrantBook* book = nullptr;
     std::vector<std::string> hosts{};  ///< Of the ranks.
     // Called from the monitor's thread:
-    std::function<ChunkGrid()> grid{};  ///< Begins after what earlier attempts have done; its end may be an estimate.
-    std::function<std::uint64_t()> items_written{};     ///< By this attempt.
-    std::function<std::uint64_t()> chunks_committed{};  ///< By all attempts.
+    std::function<ChunkGrid()> grid{};                       ///< Begins after what earlier attempts have done.
+    std::function<bool()> is_counted = [] { return true; };  ///< Else the grid's end is an estimate.
+    std::function<std::uint64_t()> items_written{};          ///< By this attempt.
+    std::function<std::uint64_t()> chunks_committed{};       ///< By all attempts.
 };
 
 /// A thread of rank 0 that writes status.json, and asks the run to stop when its folder contains a drain request or the

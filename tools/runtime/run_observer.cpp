@@ -82,7 +82,8 @@ std::string line_of(const RunSight& sight, const ProgressView& view) {
     const RunStatus& status = *sight.status;
     const ItemCount items{.done = status.items_done,
                           .total = status.items,
-                          .before = is_of_job(sight) ? status.items_before : status.items_done};
+                          .before = is_of_job(sight) ? status.items_before : status.items_done,
+                          .is_estimated = status.items_estimated};
     const bool moves = is_of_job(sight) && !status.end && status.mean_items_per_second > 0;
     const Seconds since(moves ? static_cast<double>(items.done - items.before) / status.mean_items_per_second : 0.0);
     line += ", ";

@@ -217,7 +217,11 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const 
     check_memory(job.plan, rank);
     note_size(attempt, rank);
     JobServer server(root, job, attempt, meeting, rank, options);
-    RankTrace trace = complete_trace(context, server.run());
+    RankTrace served = server.run();
+    if (const std::optional<Interval> index = job.source->indexed_beside()) {
+        context.phases.add(Phase::index, *index);
+    }
+    RankTrace trace = complete_trace(context, std::move(served));
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     CommonEnd end =

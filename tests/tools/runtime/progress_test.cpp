@@ -77,6 +77,11 @@ TEST(ProgressBar, IsNeverWiderThanTheTerminal) {
     }
 }
 
+TEST(ProgressText, SaysWhatIsEstimated) {
+    EXPECT_EQ(progress_text({.done = 500, .total = 2000, .is_estimated = true}, Seconds(0)),
+              "500 of about 2000 items (25.0 %)");
+}
+
 TEST(ProgressBar, LeavesTheBarOutWhenThereIsNoRoom) {
     EXPECT_EQ(progress_bar({.done = 500, .total = 2000}, Seconds(0), 20),
               progress_text({.done = 500, .total = 2000}, Seconds(0)).substr(0, 20));
@@ -96,7 +101,7 @@ TEST(ProgressView, WritesALineOfALogWithItsTimeWhereNoTerminalIs) {
 TEST(Progress, EndsAtOnceWhenItsJobEnds) {
     std::atomic<std::uint64_t> done{0};
     {
-        const Progress progress([] { return std::uint64_t{10}; }, 0, [&done] { return done.load(); });
+        const Progress progress([&done] { return ItemCount{.done = done, .total = 10}; });
     }
 
     SUCCEED() << "the destructor does not wait for the next line";
