@@ -69,7 +69,7 @@ enum class OpenFor {
     comparison,  ///< With the output's run.
 };
 
-/// Whether a run may begin while its items are still being counted: it begins anew, with one text, and nothing of its
+/// Whether a run may begin while its items are still being counted: it begins anew, with texts, and nothing of its
 /// results depends on the number.
 bool may_count_beside(const JobConfig& job, const OpenApp& app) {
     const bool is_text = job.input.format == InputFormat::csv || job.input.format == InputFormat::jsonl ||
@@ -236,7 +236,7 @@ ItemCount items_so_far(const PreparedJob& job, std::uint64_t written) {
 }
 
 void take_count(PreparedJob& job) {
-    constexpr std::uint64_t most_chunks = std::uint64_t{1} << 20;  // for which records are reserved
+    constexpr std::uint64_t most_chunks = std::uint64_t{1} << 24;  // records of all are reserved
     JobPlan& plan = job.plan;
     if (plan.most_items) {
         const bool reserves_much = plan.grid().chunks() > most_chunks;
