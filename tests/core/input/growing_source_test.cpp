@@ -90,7 +90,19 @@ protected:
         return open_growing_input(txt(name), codec_, items, 0);
     }
 
-    FakeCodec codec_{64};
+    /// `some` gives the first `known` items of `all`, and not the last one.
+    static void expect_known_alone(const ItemSource& some, std::uint64_t known, const ItemSource& all) {
+        std::vector<std::byte> expected(known * item_bytes);
+        std::vector<std::byte> got(known * item_bytes, std::byte{0xEE});
+        all.read(0, static_cast<std::uint32_t>(known), expected);
+        some.read(0, static_cast<std::uint32_t>(known), got);
+        EXPECT_EQ(got, expected);
+        std::vector<std::byte> item(item_bytes);
+        EXPECT_THROW(some.read(all.count() - 1, 1, item), ContractViolation);
+    }
+
+    static constexpr std::size_t item_bytes = 64;
+    FakeCodec codec_{item_bytes};
 };
 
 TEST_F(GrowingText, GivesTheItemsThatItKnowsAndNoOthers) {
@@ -112,22 +124,14 @@ TEST_F(GrowingText, GivesTheItemsThatItKnowsAndNoOthers) {
     EXPECT_GE(some->upper_bound(), count);
     EXPECT_EQ(some->stamp(), all->stamp());
     EXPECT_FALSE(some->indexed_beside());
-    for (const std::uint64_t first : {std::uint64_t{0}, known.count / 2, known.count - 7}) {
-        std::vector<std::byte> expected(7 * 64);
-        std::vector<std::byte> got(7 * 64, std::byte{0xEE});
-        all->read(first, 7, expected);
-        some->read(first, 7, got);
-        EXPECT_EQ(got, expected);
-    }
-    std::vector<std::byte> item(64);
-    EXPECT_THROW(some->read(count - 1, 1, item), ContractViolation);
+    expect_known_alone(*some, known.count, *all);
 
     BlockGate::open(unlimited);
     EXPECT_EQ(some->count(), count);
     EXPECT_EQ(some->estimate_count(), count);
     EXPECT_EQ(some->files().front().items, count);
     EXPECT_TRUE(some->indexed_beside());
-    some->read(count - 1, 1, item);
+    EXPECT_EQ(texts_of(*some, codec_), texts_of(*all, codec_));
 }
 
 TEST_F(GrowingText, WaitsUntilAskedToStop) {
@@ -229,13 +233,7 @@ TEST_F(GrowingFiles, GiveTheItemsThatTheyKnowAndNoOthers) {
     EXPECT_EQ(some->files().back().items, 0U) << "not known yet";
     EXPECT_EQ(some->files().back().stamp, all->files().back().stamp);
     some->check_content();
-    std::vector<std::byte> expected(known.count * 64);
-    std::vector<std::byte> got(known.count * 64, std::byte{0xEE});
-    all->read(0, static_cast<std::uint32_t>(known.count), expected);
-    some->read(0, static_cast<std::uint32_t>(known.count), got);
-    EXPECT_EQ(got, expected);
-    std::vector<std::byte> item(64);
-    EXPECT_THROW(some->read(count - 1, 1, item), ContractViolation);
+    expect_known_alone(*some, known.count, *all);
 
     BlockGate::open(unlimited);
     EXPECT_EQ(some->count(), count);
