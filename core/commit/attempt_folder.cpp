@@ -138,6 +138,7 @@ AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std
         if (error == 0 || is_mine(paths.attempt(newest + 1), me)) {
             sync_folder(paths.attempts());
             fault_point("attempt.made");
+            fault_delay("attempt");
             return {paths, newest + 1, me};
         }
         if (error == ENOENT) {

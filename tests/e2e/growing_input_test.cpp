@@ -22,6 +22,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t some_blocks = 3000;  // texts of 1.8 MB, which are indexed in several blocks
 const std::string slow_index = "slow.block=20000";
+const std::string slow_attempt = "slow.block=20000,slow.attempt=1000000";
 
 /// Of the program that obeys faults. `ranks` 0: without a launcher.
 std::unique_ptr<Process> start_planted(const JobFolder& job, int ranks, const std::vector<std::string>& settings) {
@@ -108,12 +109,14 @@ TEST(GrowingInput, IsNoLongerThanAChunkThatIsLargerThanIt) {
     EXPECT_TRUE(contents(job.path() / "labels.csv") == expected);
 }
 
+/// Found while items are computed, and between the attempt's beginning and the plan.
 TEST(GrowingInput, WithAMistakeInItsLastLineLeavesNothingOnAnyRanks) {
-    for (const int ranks : {0, 2}) {
+    for (const auto& [ranks, faults] :
+         {std::pair(0, slow_index), {2, slow_index}, {0, slow_attempt}, {2, slow_attempt}}) {
         std::vector<std::string> texts = make_texts(some_blocks);
         texts.back() += '\0';
         const JobFolder job(texts);
-        const PlantedFaults planted(slow_index);
+        const PlantedFaults planted(faults);
 
         const ProcessResult result =
             start_planted(job, ranks, {"pipeline.chunk_items=8", "input.index=beside"})->wait();

@@ -61,8 +61,8 @@ constexpr std::array<std::string_view, 34> point_names{"counted",
                                                        "writeback"};
 
 /// Where work can be made to take longer; these count as no moment and no call.
-constexpr std::array<std::string_view, 11> delay_names{"index",   "block",    "disk",   "parse", "scatter", "upload",
-                                                       "compute", "download", "gather", "write", "commit"};
+constexpr std::array<std::string_view, 12> delay_names{"index",  "block",   "attempt",  "disk",   "parse", "scatter",
+                                                       "upload", "compute", "download", "gather", "write", "commit"};
 constexpr std::string_view delay_prefix = "slow.";
 constexpr std::uint64_t longest_delay = 10'000'000;  // in microseconds
 

@@ -252,10 +252,11 @@ int run_root(const RankContext& context, RunMonitor& monitor, const std::functio
         if (!attempt) {
             return or_end_all(root, {}, [&] { return leave_complete(root, job, options); });
         }
-        take_count(job);
-        job.plan = plan_of(std::move(job.plan), *attempt, context.host);
-        return or_end_all(root, {.output = attempt->output.get()},
-                          [&] { return serve_job(root, meeting, job, *attempt, std::move(gpus), options); });
+        return or_end_all(root, {.output = attempt->output.get()}, [&] {
+            take_count(job);
+            job.plan = plan_of(std::move(job.plan), *attempt, context.host);
+            return serve_job(root, meeting, job, *attempt, std::move(gpus), options);
+        });
     } catch (const Error& error) {  // of a job that cannot be prepared, which all ranks know
         if (context.session == nullptr) {
             throw;
