@@ -9,7 +9,7 @@
 namespace sluice::test {
 
 /// Longest time that a test waits for a process or an effect of it.
-inline constexpr std::chrono::seconds longest_run{60};
+inline constexpr std::chrono::seconds longest_run{SLUICE_LONGEST_RUN};
 
 /// The same at this point of the test: much less once it has failed, so that it says so before ctest ends it.
 [[nodiscard]] std::chrono::seconds patience();
