@@ -35,8 +35,8 @@ enum class DeviceKind { automatic, host, cuda };
 template <>
 inline constexpr std::array<std::string_view, 3> words_of<DeviceKind>{"auto", "host", "cuda"};
 
-/// How a device computes products and stores activations. Accumulators are fp32 in all precisions; hosts support fp32
-/// only.
+/// How a device computes products and stores activations. Accumulators are fp32 in all precisions. Hosts have
+/// fp32 and, with AMX, bf16 for products alone: the rest stays in fp32.
 enum class Precision : std::uint8_t {
     fp32,    ///< IEEE single throughout.
     tf32x3,  ///< Each product as three of tf32 or fp16 (depends on the app), nearly as accurate as fp32; the rest in

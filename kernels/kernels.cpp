@@ -11,22 +11,21 @@ namespace {
 bool on_gpu(DeviceKind kind, Precision precision) {
     expects(kind != DeviceKind::automatic, "kernels of a device that is not chosen yet");
     expects(precision != Precision::certified, "kernels of one precision: certified is several models");
-    expects(kind == DeviceKind::cuda || precision == Precision::fp32, "the host's kernels compute in fp32 alone");
     return kind == DeviceKind::cuda;
 }
 
 }  // namespace
 
 const Kernels& kernels_of(DeviceKind kind, Precision precision) {
-    return on_gpu(kind, precision) ? cuda_kernels(precision) : host_kernels();
+    return on_gpu(kind, precision) ? cuda_kernels(precision) : host_kernels(precision);
 }
 
 const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision) {
-    return on_gpu(kind, precision) ? cuda_generator_kernels(precision) : host_generator_kernels();
+    return on_gpu(kind, precision) ? cuda_generator_kernels(precision) : host_generator_kernels(precision);
 }
 
 const DecoderKernels& decoder_kernels_of(DeviceKind kind, Precision precision) {
-    return on_gpu(kind, precision) ? cuda_decoder_kernels(precision) : host_decoder_kernels();
+    return on_gpu(kind, precision) ? cuda_decoder_kernels(precision) : host_decoder_kernels(precision);
 }
 
 }  // namespace sluice

@@ -19,8 +19,8 @@ struct Kernels {
     const CertifierKernels& certifier;
 };
 
-/// The backend for devices of `kind` (not automatic) and `precision`: fp32 on the host, and never certified, which is
-/// three models. Throws Error (unavailable) when this build has none.
+/// The backend for devices of `kind` (not automatic) and `precision`: fp32 or, after limit_host_instructions(amx), bf16
+/// on the host, and never certified, which is three models. Throws Error (unavailable) when this build has none.
 [[nodiscard]] const Kernels& kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 /// The same for generators; tf32x3 has its parts in fp16. A GRU in fp32 writes the same texts on all devices.

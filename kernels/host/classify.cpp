@@ -86,11 +86,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Layer> make_host_classify(const ClassifyShape& shape, std::span<const float> weights,
-                                          std::span<const float> bias, PackedWeights& packed) {
+std::unique_ptr<Layer> make_host_classify(Precision precision, const ClassifyShape& shape,
+                                          std::span<const float> weights, std::span<const float> bias,
+                                          PackedWeights& packed) {
     expects(shape.classes >= 1, "classify: no classes");
     return std::make_unique<ClassifyLayer>(
-        shape, make_host_linear({.inputs = shape.inputs, .outputs = shape.classes}, weights, bias, packed));
+        shape, make_host_linear(precision, {.inputs = shape.inputs, .outputs = shape.classes}, weights, bias, packed));
 }
 
 }  // namespace sluice

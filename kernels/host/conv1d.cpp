@@ -96,13 +96,17 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Layer> make_host_conv1d(const Conv1dShape& shape, std::span<const float> weights,
-                                        std::span<const float> bias, PackedWeights& packed) {
+void check_conv1d(const Conv1dShape& shape, std::span<const float> weights, std::span<const float> bias) {
     expects(shape.taps >= 1 && shape.taps <= shape.length && shape.pool >= 1 && shape.positions() % shape.pool == 0,
             "conv1d: its taps and pool do not fit its length");
     expects(weights.size() == std::size_t{shape.out_channels} * shape.in_channels * shape.taps &&
                 bias.size() == shape.out_channels,
             "conv1d: weights or bias have the wrong size");
+}
+
+std::unique_ptr<Layer> make_host_conv1d(const Conv1dShape& shape, std::span<const float> weights,
+                                        std::span<const float> bias, PackedWeights& packed) {
+    check_conv1d(shape, weights, bias);
     return with_dnnl([&] { return std::make_unique<Conv1dLayer>(shape, weights, bias, packed); });
 }
 

@@ -244,9 +244,10 @@ private:
 
 class HostDecoderLayer final : public DecoderLayer {
 public:
-    HostDecoderLayer(const DecoderShape& shape, const DecoderWeights& weights, const TokenSampling& sampling,
-                     PackedWeights& packed)
-        : decoder_(shape_for_texts(shape, sampling.max_prompt + std::uint64_t{sampling.max_new}), weights, packed),
+    HostDecoderLayer(Precision precision, const DecoderShape& shape, const DecoderWeights& weights,
+                     const TokenSampling& sampling, PackedWeights& packed)
+        : decoder_(precision, shape_for_texts(shape, sampling.max_prompt + std::uint64_t{sampling.max_new}), weights,
+                   packed),
           sampling_(sampling) {
         expects(sampling.kv_cache == KvCache::as_computed, "decoder: the host keeps keys and values in fp32 only");
     }
@@ -273,9 +274,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<DecoderLayer> make_host_decoder(const DecoderShape& shape, const DecoderWeights& weights,
-                                                const TokenSampling& sampling, PackedWeights& packed) {
-    return std::make_unique<HostDecoderLayer>(shape, weights, sampling, packed);
+std::unique_ptr<DecoderLayer> make_host_decoder(Precision precision, const DecoderShape& shape,
+                                                const DecoderWeights& weights, const TokenSampling& sampling,
+                                                PackedWeights& packed) {
+    return std::make_unique<HostDecoderLayer>(precision, shape, weights, sampling, packed);
 }
 
 }  // namespace sluice

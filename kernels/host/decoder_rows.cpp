@@ -51,7 +51,7 @@ DecoderRows::DecoderRows(const HostDecoder& decoder, KeyValueCache& cache, std::
       inner_(most_rows * decoder.shape().expanded_width()),
       weights_(rows_at_once * KeyValueCache::pages_for(decoder.shape().positions) * cache_page),
       scores_(most_scores * decoder.shape().vocabulary),
-      product_(std::max(mixed_width(decoder.shape()), decoder.shape().inner), most_rows) {
+      product_(decoder.precision(), std::max(mixed_width(decoder.shape()), decoder.shape().inner), most_rows) {
     wanted_.reserve(most_rows);
 }
 

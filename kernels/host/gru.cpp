@@ -18,7 +18,7 @@ void fill_table(const GruShape& shape, const GruWeights& weights, std::size_t fi
     AlignedVector<float> products(gru_symbols * count);
     pack_invariant_panel(inputs, layer.input.subspan(first * inputs, count * inputs), panel.data());
     std::ranges::copy(layer.input_bias.subspan(first, count), bias.begin());
-    InvariantProduct product(inputs, gru_symbols);
+    InvariantProduct product(Precision::fp32, inputs, gru_symbols);
     product({inputs, count, panel.data(), bias.data()}, gru_symbols, weights.embedding.data(), products.data());
     for (std::size_t symbol = 0; symbol < gru_symbols; ++symbol) {
         std::copy_n(&products[symbol * count], count, table + symbol * outputs + first);
@@ -38,17 +38,18 @@ PackedWeights::Room reserve_table(const GruShape& shape, const GruWeights& weigh
 
 }  // namespace
 
-HostGru::HostGru(const GruShape& shape, const GruWeights& weights, PackedWeights& packed) : shape_(shape) {
+HostGru::HostGru(Precision precision, const GruShape& shape, const GruWeights& weights, PackedWeights& packed)
+    : precision_(precision), shape_(shape) {
     expects(shape.layers >= 1 && weights.layers.size() == shape.layers, "gru: weights of as many layers as it has");
     expects(weights.embedding.size() == std::size_t{gru_symbols} * shape.embedding, "gru: an embedding a symbol");
     table_ = reserve_table(shape, weights, packed);
     for (const GruLayerWeights& layer : weights.layers) {
         if (&layer != &weights.layers.front()) {
-            inputs_.push_back(reserve_invariant(shape.hidden, layer.input, layer.input_bias, packed));
+            inputs_.push_back(reserve_invariant(precision, shape.hidden, layer.input, layer.input_bias, packed));
         }
-        hiddens_.push_back(reserve_invariant(shape.hidden, layer.hidden, layer.hidden_bias, packed));
+        hiddens_.push_back(reserve_invariant(precision, shape.hidden, layer.hidden, layer.hidden_bias, packed));
     }
-    linear_ = reserve_invariant(shape.hidden, weights.linear, weights.linear_bias, packed);
+    linear_ = reserve_invariant(precision, shape.hidden, weights.linear, weights.linear_bias, packed);
 }
 
 const float* HostGru::first_input(std::uint8_t symbol) const {
@@ -61,7 +62,7 @@ GruRows::GruRows(const HostGru& gru, std::size_t most_rows)
       from_input_(most_rows * 3 * gru.shape().hidden),
       from_state_(most_rows * 3 * gru.shape().hidden),
       scores_(most_rows * gru_symbols),
-      product_(gru.shape().hidden, most_rows) {}
+      product_(gru.precision(), gru.shape().hidden, most_rows) {}
 
 std::uint64_t GruRows::bytes(const GruShape& shape, std::size_t most_rows) {
     constexpr std::uint64_t gates = 3;

@@ -14,8 +14,10 @@ namespace sluice {
 /// The network's packed weights. Layer 0 has no input product: its result for each symbol is a row of a table.
 class HostGru {
 public:
-    HostGru(const GruShape& shape, const GruWeights& weights, PackedWeights& packed);
+    /// Products of hidden states are in `precision`, fp32 or bf16.
+    HostGru(Precision precision, const GruShape& shape, const GruWeights& weights, PackedWeights& packed);
 
+    [[nodiscard]] Precision precision() const noexcept { return precision_; }
     [[nodiscard]] const GruShape& shape() const noexcept { return shape_; }
 
     /// W_i embedding[symbol] + b_i of layer 0: (3 hidden).
@@ -26,6 +28,7 @@ public:
     [[nodiscard]] InvariantView linear() const { return linear_.view(); }
 
 private:
+    Precision precision_;
     GruShape shape_;
     PackedWeights::Room table_;             // (gru_symbols, 3 hidden)
     std::vector<InvariantMatrix> inputs_;   // of the layers from 1 on

@@ -182,9 +182,9 @@ private:
 
 class HostGeneratorLayer final : public GeneratorLayer {
 public:
-    HostGeneratorLayer(const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
+    HostGeneratorLayer(Precision precision, const GruShape& shape, const GruWeights& weights, const Sampling& sampling,
                        PackedWeights& packed)
-        : gru_(shape, weights, packed), sampling_(sampling) {}
+        : gru_(precision, shape, weights, packed), sampling_(sampling) {}
 
     std::unique_ptr<Generator> make_generator(Device&, std::uint32_t max_items) const override {
         return std::make_unique<HostGenerator>(gru_, sampling_, max_items);
@@ -201,9 +201,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<GeneratorLayer> make_host_gru_generator(const GruShape& shape, const GruWeights& weights,
-                                                        const Sampling& sampling, PackedWeights& packed) {
-    return std::make_unique<HostGeneratorLayer>(shape, weights, sampling, packed);
+std::unique_ptr<GeneratorLayer> make_host_gru_generator(Precision precision, const GruShape& shape,
+                                                        const GruWeights& weights, const Sampling& sampling,
+                                                        PackedWeights& packed) {
+    return std::make_unique<HostGeneratorLayer>(precision, shape, weights, sampling, packed);
 }
 
 }  // namespace sluice

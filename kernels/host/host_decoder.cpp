@@ -43,8 +43,8 @@ InvariantMatrix HostDecoder::reserve(const DecoderLinear& linear, std::size_t in
             "decoder: a matrix of another size");
     const std::span<const float> bias = linear.bias.empty() ? std::span(zeros_).first(outputs) : linear.bias;
     return linear.order == MatrixOrder::by_outputs
-               ? reserve_invariant(inputs, linear.weights, bias, packed)
-               : reserve_invariant(inputs, rows_across(linear.weights, inputs, outputs), bias, packed);
+               ? reserve_invariant(precision_, inputs, linear.weights, bias, packed)
+               : reserve_invariant(precision_, inputs, rows_across(linear.weights, inputs, outputs), bias, packed);
 }
 
 HostDecoder::Norm HostDecoder::reserve(const DecoderNorm& norm, PackedWeights& packed) const {
@@ -52,8 +52,9 @@ HostDecoder::Norm HostDecoder::reserve(const DecoderNorm& norm, PackedWeights& p
             reserve_copy(packed, norm.beta.empty() ? std::span(zeros_).first(shape_.width) : norm.beta)};
 }
 
-HostDecoder::HostDecoder(const DecoderShape& shape, const DecoderWeights& weights, PackedWeights& packed)
-    : shape_(shape), zeros_(widest(shape)), has_own_head_(!weights.head.empty()) {
+HostDecoder::HostDecoder(Precision precision, const DecoderShape& shape, const DecoderWeights& weights,
+                         PackedWeights& packed)
+    : precision_(precision), shape_(shape), zeros_(widest(shape)), has_own_head_(!weights.head.empty()) {
     expects(weights.blocks.size() == shape.layers && shape.heads % shape.heads_of_keys() == 0 &&
                 (shape.head_size != 0 || shape.width % shape.heads == 0),
             "decoder: as many blocks as it has layers, of whole heads");
@@ -67,7 +68,7 @@ HostDecoder::HostDecoder(const DecoderShape& shape, const DecoderWeights& weight
     }
     last_norm_ = reserve(weights.last_norm, packed);
     const std::span<const float> no_bias = std::span(zeros_).first(shape.vocabulary);
-    head_ = reserve_invariant(width, has_own_head_ ? weights.head : weights.tokens, no_bias, packed);
+    head_ = reserve_invariant(precision, width, has_own_head_ ? weights.head : weights.tokens, no_bias, packed);
     if (has_own_head_) {
         tokens_ = reserve_copy(packed, weights.tokens);
     }
@@ -79,10 +80,9 @@ void HostDecoder::embed(std::uint32_t token, std::uint32_t position, float* to) 
     if (has_own_head_) {
         std::copy_n(tokens_.floats() + token * width, width, to);
     } else {
-        const float* const of_token =
-            head_.view().weights + (token / invariant_panel) * width * invariant_panel + token % invariant_panel;
+        const InvariantView head = head_.view();
         for (std::size_t i = 0; i < width; ++i) {
-            to[i] = of_token[i * invariant_panel];
+            to[i] = head.weight(token, i);
         }
     }
     if (!shape_.rotary) {

@@ -28,8 +28,10 @@ public:
         InvariantMatrix contraction;
     };
 
-    HostDecoder(const DecoderShape& shape, const DecoderWeights& weights, PackedWeights& packed);
+    /// Products with weights are in `precision`, fp32 or bf16.
+    HostDecoder(Precision precision, const DecoderShape& shape, const DecoderWeights& weights, PackedWeights& packed);
 
+    [[nodiscard]] Precision precision() const noexcept { return precision_; }
     [[nodiscard]] const DecoderShape& shape() const noexcept { return shape_; }
     [[nodiscard]] const Block& block(std::size_t layer) const { return blocks_.at(layer); }
     [[nodiscard]] const Norm& last_norm() const noexcept { return last_norm_; }
@@ -46,6 +48,7 @@ private:
                                           PackedWeights& packed) const;
     [[nodiscard]] Norm reserve(const DecoderNorm& norm, PackedWeights& packed) const;
 
+    Precision precision_;
     DecoderShape shape_;
     std::vector<float> zeros_;  // stand in for absent biases until the weights are packed
     std::vector<Block> blocks_;

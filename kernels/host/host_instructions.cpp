@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "kernels/host/tile_product.hpp"
 
 namespace sluice {
 namespace {
@@ -19,11 +20,12 @@ struct Known {
     dnnl::cpu_isa isa;
 };
 
-constexpr std::array<Known, 4> all_known{{
+constexpr std::array<Known, 5> all_known{{
     {HostInstructions::sse41, "sse41", "SSE41", dnnl::cpu_isa::sse41},
     {HostInstructions::avx, "avx", "AVX", dnnl::cpu_isa::avx},
     {HostInstructions::avx2, "avx2", "AVX2", dnnl::cpu_isa::avx2},
     {HostInstructions::avx512, "avx512", "AVX512_CORE", dnnl::cpu_isa::avx512_core},
+    {HostInstructions::amx, "amx", "AVX512_CORE_AMX", dnnl::cpu_isa::avx512_core},  // oneDNN multiplies in fp32 alone
 }};
 
 const Known& known(HostInstructions instructions) {
@@ -35,7 +37,7 @@ HostInstructions of_this_cpu() {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512dq")) {
-        return HostInstructions::avx512;
+        return has_tiles() ? HostInstructions::amx : HostInstructions::avx512;
     }
     if (__builtin_cpu_supports("avx2")) {
         return HostInstructions::avx2;
@@ -53,8 +55,11 @@ HostInstructions allowed_by_variable() {
     if (name == "AVX2_VNNI") {
         return HostInstructions::avx2;
     }
+    if (name == "AVX512_CORE_VNNI" || name == "AVX512_CORE_BF16" || name == "AVX512_CORE_FP16") {
+        return HostInstructions::avx512;
+    }
     const auto* const found = std::ranges::find(all_known, name, &Known::variable);
-    return found == all_known.end() ? HostInstructions::avx512 : found->instructions;
+    return found == all_known.end() ? HostInstructions::amx : found->instructions;
 }
 
 }  // namespace
@@ -81,10 +86,17 @@ std::string onednn_version() {
     return std::to_string(version.major) + '.' + std::to_string(version.minor) + '.' + std::to_string(version.patch);
 }
 
+HostInstructions instructions_used(HostInstructions of_host, Precision precision) {
+    return precision == Precision::bf16 ? of_host : std::min(of_host, HostInstructions::avx512);
+}
+
 void limit_host_instructions(HostInstructions most) {
     expects(most <= host_instructions(), "host devices are limited to what this CPU has");
     static_cast<void>(dnnl::set_max_cpu_isa(known(most).isa));  // refused if too late, which the next line detects
     expects(dnnl::get_effective_cpu_isa() == known(most).isa, "host devices are limited before the first layer");
+    if (most == HostInstructions::amx) {
+        enable_tiles();
+    }
 }
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/simd.hpp"
+#include "kernels/host/tile_product.hpp"
 
 namespace sluice {
 namespace {
@@ -218,6 +219,7 @@ void pack_rows(const float* in, std::size_t stride, std::size_t items, std::size
 void multiply_some(const InvariantView& matrix, std::size_t rows, const float* in, float* out, AfterProduct after,
                    float* packed_in) {
     static const ProductKernel kernel = kernel_of_this_cpu();
+    const auto* const weights = static_cast<const float*>(matrix.weights);
     for (std::size_t at = 0; at < matrix.inputs; at += depth_step) {
         const std::size_t depth = std::min(depth_step, matrix.inputs - at);
         const bool last = at + depth == matrix.inputs;
@@ -225,13 +227,18 @@ void multiply_some(const InvariantView& matrix, std::size_t rows, const float* i
                         .outputs = matrix.outputs,
                         .first = at == 0,
                         .relu = after == AfterProduct::relu && last,
-                        .weights = matrix.weights + at * panel,
-                        .next = matrix.weights + (last ? 0 : at + depth) * panel,
+                        .weights = weights + at * panel,
+                        .next = weights + (last ? 0 : at + depth) * panel,
                         .panel_stride = matrix.inputs * panel,
                         .bias = matrix.bias};
         pack_rows(in + at, matrix.inputs, rows, depth, kernel.rows, packed_in);
         kernel.multiply(step, packed_in, rows, out);
     }
+}
+
+/// A cache line more than a row has: a tile's rows would share a few sets of the L1 cache where it is a power of two.
+std::size_t rounded_stride(std::size_t inputs) {
+    return padded_depth(inputs) + tile_depth;
 }
 
 float* floats_at(std::byte* room) {
@@ -249,20 +256,34 @@ void pack_invariant_panel(std::size_t inputs, std::span<const float> rows, float
     }
 }
 
-InvariantMatrix reserve_invariant(std::size_t inputs, const WeightRows& rows, std::span<const float> bias,
-                                  PackedWeights& packed) {
+float InvariantView::weight(std::size_t output, std::size_t input) const {
+    const std::size_t column = output % panel;
+    if (precision == Precision::fp32) {
+        return static_cast<const float*>(weights)[(output - column) * inputs + input * panel + column];
+    }
+    const auto* const halves = static_cast<const std::uint16_t*>(weights);
+    return from_bf16(halves[(output - column) * padded_depth(inputs) + (input / 2 * panel + column) * 2 + input % 2]);
+}
+
+InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, const WeightRows& rows,
+                                  std::span<const float> bias, PackedWeights& packed) {
+    expects(precision == Precision::fp32 || precision == Precision::bf16, "the host multiplies in fp32 and bf16");
+    const bool rounds = precision == Precision::bf16;
     const std::size_t outputs = bias.size();
     const std::size_t panels = divide_up(outputs, panel);
-    const std::size_t panel_floats = inputs * panel;
+    const std::size_t panel_bytes =
+        panel * (rounds ? padded_depth(inputs) * sizeof(std::uint16_t) : inputs * sizeof(float));
     std::vector<PackedWeights::Part> parts;
     for (std::size_t p = 0; p < panels; ++p) {
         parts.emplace_back([=](std::byte* room) {
-            pack_invariant_panel(inputs, rows(p * panel, std::min(panel, outputs - p * panel)),
-                                 floats_at(room) + p * panel_floats);
+            const std::vector<float> some = rows(p * panel, std::min(panel, outputs - p * panel));
+            std::byte* const to = room + p * panel_bytes;
+            rounds ? pack_tile_panel(inputs, some, reinterpret_cast<std::uint16_t*>(to))
+                   : pack_invariant_panel(inputs, some, floats_at(to));
         });
     }
-    InvariantMatrix matrix{.inputs = inputs, .outputs = outputs};
-    matrix.weights = packed.reserve(panels * panel_floats * sizeof(float), std::move(parts));
+    InvariantMatrix matrix{.inputs = inputs, .outputs = outputs, .precision = precision};
+    matrix.weights = packed.reserve(panels * panel_bytes, std::move(parts));
     matrix.bias = packed.reserve(panels * panel * sizeof(float), {[=](std::byte* room) {
                                      std::fill_n(floats_at(room), panels * panel, 0.0F);
                                      std::ranges::copy(bias, floats_at(room));
@@ -270,25 +291,49 @@ InvariantMatrix reserve_invariant(std::size_t inputs, const WeightRows& rows, st
     return matrix;
 }
 
-InvariantMatrix reserve_invariant(std::size_t inputs, std::span<const float> weights, std::span<const float> bias,
-                                  PackedWeights& packed) {
+InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, std::span<const float> weights,
+                                  std::span<const float> bias, PackedWeights& packed) {
     expects(weights.size() == inputs * bias.size(), "product: weights or bias have the wrong size");
     const auto rows = [=](std::size_t first, std::size_t count) {
         const std::span<const float> some = weights.subspan(first * inputs, count * inputs);
         return std::vector<float>(some.begin(), some.end());
     };
-    return reserve_invariant(inputs, rows, bias, packed);
+    return reserve_invariant(precision, inputs, rows, bias, packed);
 }
 
-InvariantProduct::InvariantProduct(std::size_t most_inputs, std::size_t most_rows)
-    : packed_in_(std::min(most_rows, row_step) * std::min(most_inputs, depth_step)) {}
+InvariantProduct::InvariantProduct(Precision precision, std::size_t most_inputs, std::size_t most_rows) {
+    const std::size_t rows = std::min(most_rows, row_step);
+    if (precision == Precision::fp32) {
+        packed_in_.resize(rows * std::min(most_inputs, depth_step));
+    } else {
+        rounded_in_.resize(padded_rows(rows) * rounded_stride(most_inputs));
+    }
+}
 
 void InvariantProduct::operator()(const InvariantView& matrix, std::size_t rows, const float* in, float* out,
                                   AfterProduct after) {
     for (std::size_t row = 0; row < rows; row += row_step) {
-        multiply_some(matrix, std::min(row_step, rows - row), in + row * matrix.inputs, out + row * matrix.outputs,
-                      after, packed_in_.data());
+        const std::size_t count = std::min(row_step, rows - row);
+        const float* const some_in = in + row * matrix.inputs;
+        float* const some_out = out + row * matrix.outputs;
+        matrix.precision == Precision::fp32 ? multiply_some(matrix, count, some_in, some_out, after, packed_in_.data())
+                                            : multiply_rounded(matrix, count, some_in, some_out, after);
     }
+}
+
+/// Rows that only fill a tile up hold what was left there: no other row depends on them.
+void InvariantProduct::multiply_rounded(const InvariantView& matrix, std::size_t rows, const float* in, float* out,
+                                        AfterProduct after) {
+    const std::size_t depth = padded_depth(matrix.inputs);
+    const std::size_t stride = rounded_stride(matrix.inputs);
+    expects(padded_rows(rows) * stride <= rounded_in_.size(), "product: larger than it was made for");
+    for (std::size_t row = 0; row < rows; ++row) {
+        std::uint16_t* const to = &rounded_in_[row * stride];
+        round_to_bf16(matrix.inputs, in + row * matrix.inputs, to);
+        std::fill(to + matrix.inputs, to + depth, std::uint16_t{0});
+    }
+    multiply_tiles({depth, matrix.outputs, static_cast<const std::uint16_t*>(matrix.weights), matrix.bias}, rows,
+                   rounded_in_.data(), stride, after == AfterProduct::relu, out);
 }
 
 }  // namespace sluice

@@ -36,7 +36,7 @@ public:
         : HostOperation(io_shape(shape), max_items),
           matrix_(matrix),
           after_(shape.relu ? AfterProduct::relu : AfterProduct::nothing),
-          product_(matrix.inputs, max_items) {}
+          product_(matrix.precision, matrix.inputs, max_items) {}
 
 private:
     void run(std::size_t items, const std::byte* in, std::byte* out) override {
@@ -50,11 +50,11 @@ private:
 
 class LinearLayer final : public Layer {
 public:
-    LinearLayer(const LinearShape& shape, std::span<const float> weights, std::span<const float> bias,
-                PackedWeights& packed)
+    LinearLayer(Precision precision, const LinearShape& shape, std::span<const float> weights,
+                std::span<const float> bias, PackedWeights& packed)
         : shape_(shape),
           matrix_(reserve_invariant(
-              shape.inputs,
+              precision, shape.inputs,
               [=](std::size_t first, std::size_t count) { return rows_as_in_memory(shape, weights, first, count); },
               bias, packed)) {}
 
@@ -70,12 +70,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Layer> make_host_linear(const LinearShape& shape, std::span<const float> weights,
+std::unique_ptr<Layer> make_host_linear(Precision precision, const LinearShape& shape, std::span<const float> weights,
                                         std::span<const float> bias, PackedWeights& packed) {
     expects(shape.channels >= 1 && shape.inputs % shape.channels == 0, "linear: its channels do not divide its inputs");
     expects(weights.size() == std::size_t{shape.outputs} * shape.inputs && bias.size() == shape.outputs,
             "linear: weights or bias have the wrong size");
-    return std::make_unique<LinearLayer>(shape, weights, bias, packed);
+    return std::make_unique<LinearLayer>(precision, shape, weights, bias, packed);
 }
 
 }  // namespace sluice

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 /// Less than this CPU has; what has least takes minutes.
 HostInstructions lower() {
-    return host_instructions() == HostInstructions::avx512 ? HostInstructions::avx2 : HostInstructions::avx;
+    return host_instructions() >= HostInstructions::avx512 ? HostInstructions::avx2 : HostInstructions::avx;
 }
 
 /// A job whose host devices sum in another order with the lower instructions.
@@ -30,14 +30,18 @@ protected:
         }
     }
 
-    [[nodiscard]] std::vector<std::string> lowered(int chunk_items = 4) const {
+    [[nodiscard]] static std::vector<std::string> limited_to(HostInstructions most, int chunk_items = 4) {
         return {"/usr/bin/env",
-                "DNNL_MAX_CPU_ISA=" + std::string(variable_name_of(lower())),
+                "DNNL_MAX_CPU_ISA=" + std::string(variable_name_of(most)),
                 SLUICE_PROGRAM,
                 "run",
                 "job.toml",
                 "--set",
                 "pipeline.chunk_items=" + std::to_string(chunk_items)};
+    }
+
+    [[nodiscard]] std::vector<std::string> lowered(int chunk_items = 4) const {
+        return limited_to(lower(), chunk_items);
     }
 
     [[nodiscard]] ProcessResult run(const std::vector<std::string>& words) const {
@@ -93,8 +97,9 @@ TEST_F(Instructions, ThatAreMissingEndARunThatHasBegunWithThem) {
 
     EXPECT_EQ(refused.exit_code, 78);
     EXPECT_THAT(refused.err, HasSubstr("E-CKP-091"));
-    EXPECT_THAT(refused.err,
-                HasSubstr("was begun with " + std::string(name_of(host_instructions())) + " instructions"));
+    EXPECT_THAT(refused.err, HasSubstr("was begun with " +
+                                       std::string(name_of(instructions_used(host_instructions(), Precision::fp32))) +
+                                       " instructions"));
     EXPECT_THAT(refused.err, HasSubstr("has " + std::string(name_of(lower()))));
     EXPECT_EQ(job_.run_alone({}).exit_code, 0);
     EXPECT_THAT(run(lowered()).out, HasSubstr("already complete"));
@@ -113,6 +118,59 @@ TEST_F(Instructions, OfARunAreWhatAllRanksHave) {
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_TRUE(output() == expected);
+}
+
+/// bf16 on a host, which needs AMX.
+class Amx : public Instructions {
+protected:
+    void SetUp() override {
+        if (host_instructions() < HostInstructions::amx) {
+            GTEST_SKIP() << "this CPU has no AMX";
+        }
+    }
+
+    [[nodiscard]] static std::vector<std::string> in_bf16(std::vector<std::string> words) {
+        words.insert(words.end(), {"--set", "run.precision=bf16"});
+        return words;
+    }
+};
+
+TEST_F(Amx, GivesTheSameBytesOnAnyRanksAndInAnyChunks) {
+    const std::string in_fp32 = job_.output_of(0, small_chunks_);
+    const std::string expected = job_.output_of(0, in_bf16(small_chunks_));
+    EXPECT_NE(in_fp32, expected);
+    EXPECT_EQ(std::ranges::count(in_fp32, '\n'), std::ranges::count(expected, '\n'));
+
+    for (const int chunk_items : {1, 7, 33}) {
+        const auto chunks = set({"pipeline.chunk_items=" + std::to_string(chunk_items)});
+        EXPECT_TRUE(job_.output_of(3, in_bf16(chunks)) == expected) << chunk_items;
+    }
+}
+
+TEST_F(Amx, IsAskedForByJobsInBf16Alone) {
+    const ProcessResult refused = run(in_bf16(limited_to(HostInstructions::avx512)));
+
+    EXPECT_EQ(refused.exit_code, 69);
+    ASSERT_EQ(refused.errors().size(), 1U) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("error[E-HWL-146]: run.precision: "));
+    EXPECT_FALSE(std::filesystem::exists(job_.path() / "labels.csv.sluice"));
+    EXPECT_EQ(run(limited_to(HostInstructions::avx512)).exit_code, 0);
+    EXPECT_THAT(contents(job_.path() / "labels.csv.sluice/job.json"), HasSubstr("\"avx512\""));
+    const std::string with_less = output();
+    job_.remove_output();
+    EXPECT_TRUE(job_.output_of(0, small_chunks_) == with_less);
+}
+
+TEST_F(Amx, ContinuesARunThatItHasBegun) {
+    const std::string expected = job_.output_of(0, in_bf16(small_chunks_));
+    begin(in_bf16({SLUICE_PROGRAM, "run", "job.toml", "--set", "pipeline.chunk_items=4"}));
+
+    EXPECT_EQ(run(in_bf16(limited_to(HostInstructions::avx512))).exit_code, 69);
+    const ProcessResult result = job_.run_ranks(2, in_bf16(small_chunks_));
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(output() == expected);
+    EXPECT_THAT(contents(job_.path() / "labels.csv.sluice/job.json"), HasSubstr("\"amx\""));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr std::array all{HostInstructions::sse41, HostInstructions::avx, HostInstructions::avx2,
-                         HostInstructions::avx512};
+                         HostInstructions::avx512, HostInstructions::amx};
 
 TEST(HostInstructions, HaveNames) {
     for (const HostInstructions instructions : all) {
@@ -18,6 +18,7 @@ TEST(HostInstructions, HaveNames) {
     }
     EXPECT_EQ(name_of(HostInstructions::avx512), "avx512");
     EXPECT_EQ(variable_name_of(HostInstructions::avx512), "AVX512_CORE");
+    EXPECT_EQ(variable_name_of(HostInstructions::amx), "AVX512_CORE_AMX");
     EXPECT_EQ(find_host_instructions("avx1024"), std::nullopt);
 }
 
@@ -27,7 +28,7 @@ TEST(HostInstructions, AreAtMostWhatTheVariableAllows) {
     for (const auto& [value, most] :
          {std::pair("SSE41", HostInstructions::sse41), std::pair("avx", HostInstructions::avx),
           std::pair("AVX2_VNNI", HostInstructions::avx2), std::pair("AVX512_CORE_BF16", HostInstructions::avx512),
-          std::pair("unknown", HostInstructions::avx512)}) {
+          std::pair("AVX512_CORE_AMX", HostInstructions::amx), std::pair("unknown", HostInstructions::amx)}) {
         ::setenv("DNNL_MAX_CPU_ISA", value, 1);
         EXPECT_EQ(host_instructions(), std::min(cpu, most)) << value;
     }
@@ -35,6 +36,13 @@ TEST(HostInstructions, AreAtMostWhatTheVariableAllows) {
     EXPECT_EQ(host_instructions(), HostInstructions::sse41);
     ::unsetenv("ONEDNN_MAX_CPU_ISA");
     ::unsetenv("DNNL_MAX_CPU_ISA");
+}
+
+TEST(HostInstructions, AreUsedAsFarAsAPrecisionDependsOnThem) {
+    for (const HostInstructions instructions : all) {
+        EXPECT_EQ(instructions_used(instructions, Precision::fp32), std::min(instructions, HostInstructions::avx512));
+        EXPECT_EQ(instructions_used(instructions, Precision::bf16), instructions);
+    }
 }
 
 }  // namespace

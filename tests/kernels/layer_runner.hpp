@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -12,9 +13,20 @@
 #include <vector>
 
 #include "core/device/host_device.hpp"
+#include "kernels/host/tile_product.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sluice {
+
+/// Those in which this CPU can multiply.
+inline std::vector<Precision> host_precisions() {
+    std::vector<Precision> all{Precision::fp32};
+    if (has_tiles()) {
+        enable_tiles();
+        all.push_back(Precision::bf16);
+    }
+    return all;
+}
 
 /// Non-zero random values, the same in every run.
 inline std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
@@ -22,6 +34,15 @@ inline std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
     std::vector<float> values(count);
     for (float& value : values) {
         value = (static_cast<float>(bits() % 2000) - 999.5F) / 1000.0F;
+    }
+    return values;
+}
+
+/// The same, but numbers of bf16 where that is the precision: a layer has nothing to round.
+inline std::vector<float> random_floats(std::size_t count, std::uint32_t seed, Precision precision) {
+    std::vector<float> values = random_floats(count, seed);
+    if (precision == Precision::bf16) {
+        std::ranges::transform(values, values.begin(), [](float x) { return from_bf16(to_bf16(x)); });
     }
     return values;
 }
@@ -36,24 +57,31 @@ struct PackedLayer {
 };
 
 template <class Family>
-const Family& host_family();
+const Family& host_family(Precision precision);
 template <>
-inline const ConvolutionKernels& host_family() {
-    return kernels_of(DeviceKind::host).convolution;
+inline const ConvolutionKernels& host_family(Precision precision) {
+    return kernels_of(DeviceKind::host, precision).convolution;
 }
 template <>
-inline const DenseKernels& host_family() {
-    return kernels_of(DeviceKind::host).dense;
+inline const DenseKernels& host_family(Precision precision) {
+    return kernels_of(DeviceKind::host, precision).dense;
 }
 
 /// `make` is one of a family's functions.
 template <class Family, class... Parameters, class Shape, class... Tensors>
-PackedLayer packed_layer(std::unique_ptr<Layer> (Family::*make)(Parameters...) const, const Shape& shape,
-                         const Tensors&... tensors) {
+PackedLayer packed_layer(Precision precision, std::unique_ptr<Layer> (Family::*make)(Parameters...) const,
+                         const Shape& shape, const Tensors&... tensors) {
     PackedLayer packed;
-    packed.layer = (host_family<Family>().*make)(shape, tensors..., *packed.weights);
+    packed.layer = (host_family<Family>(precision).*make)(shape, tensors..., *packed.weights);
     packed.weights->pack(NodeMemory::of_process(packed.weights->bytes()), {}, 2);
     return packed;
+}
+
+/// In fp32.
+template <class Family, class... Parameters, class Shape, class... Tensors>
+PackedLayer packed_layer(std::unique_ptr<Layer> (Family::*make)(Parameters...) const, const Shape& shape,
+                         const Tensors&... tensors) {
+    return packed_layer(Precision::fp32, make, shape, tensors...);
 }
 
 /// Runs a layer on a host device, with outputs poisoned before.

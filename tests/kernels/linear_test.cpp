@@ -29,16 +29,18 @@ TEST(Linear, MatchesAPlainReferenceForAnyNumberOfItems) {
     for (const LinearShape shape :
          {LinearShape{1, 1, false}, LinearShape{31, 4, false}, LinearShape{1000, 33, true, 8},
           LinearShape{.inputs = 12, .outputs = 200, .channels = 4}, LinearShape{8704, 130, true, 256}}) {
-        const auto weights = random_floats(std::size_t{shape.outputs} * shape.inputs, 1);
-        const auto bias = random_floats(shape.outputs, 2);
-        const auto layer = packed_layer(&DenseKernels::linear, shape, weights, bias);
-        for (const std::size_t items : {1U, 2U, 3U, 31U, 33U, 63U, 64U, 65U, 130U}) {
-            const auto in = random_floats(items * shape.inputs, 3);
+        for (const Precision precision : host_precisions()) {
+            const auto weights = random_floats(std::size_t{shape.outputs} * shape.inputs, 1, precision);
+            const auto bias = random_floats(shape.outputs, 2);
+            const auto layer = packed_layer(precision, &DenseKernels::linear, shape, weights, bias);
+            for (const std::size_t items : {1U, 2U, 3U, 31U, 33U, 63U, 64U, 65U, 130U}) {
+                const auto in = random_floats(items * shape.inputs, 3, precision);
 
-            const auto out = run_layer_floats(*layer, items, in, max_items);
+                const auto out = run_layer_floats(*layer, items, in, max_items);
 
-            EXPECT_LT(relative_error(out, reference(shape, items, in, weights, bias)), fp32_tolerance)
-                << shape.inputs << " inputs, " << items << " items";
+                EXPECT_LT(relative_error(out, reference(shape, items, in, weights, bias)), fp32_tolerance)
+                    << shape.inputs << " inputs, " << items << " items in " << name_of(precision);
+            }
         }
     }
 }

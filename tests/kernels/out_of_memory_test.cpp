@@ -32,8 +32,8 @@ std::span<const float> zeros() {
     const std::vector<float> bias(1U << 15U);
     try {
         PackedWeights packed;
-        static_cast<void>(
-            host_kernels().dense.linear({.inputs = 1U << 14U, .outputs = 1U << 15U}, weights, bias, packed));
+        static_cast<void>(host_kernels(Precision::fp32)
+                              .dense.linear({.inputs = 1U << 14U, .outputs = 1U << 15U}, weights, bias, packed));
         packed.pack(NodeMemory::of_process(packed.bytes()), {}, 1);
         std::_Exit(1);
     } catch (const std::bad_alloc&) {

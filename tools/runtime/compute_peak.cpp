@@ -42,12 +42,13 @@ std::vector<float> some_weights(std::size_t count) {
     return weights;
 }
 
-/// Values of 0.5 to 1 and their negatives in `precision`. Zeros would take less power, and a GPU would be faster than
-/// with real data.
-std::vector<std::byte> some_inputs(std::size_t bytes, Precision precision) {
-    const bool half = precision == Precision::bf16 || precision == Precision::fp16;
-    const std::uint32_t exponent = precision == Precision::bf16 ? 0x3F003F00U : half ? 0x38003800U : 0x3F000000U;
-    const std::uint32_t mantissa = precision == Precision::bf16 ? 0x007F007FU : half ? 0x03FF03FFU : 0x007FFFFFU;
+/// Values of 0.5 to 1 and their negatives in the type that `kind` keeps activations in. Zeros would take less power,
+/// and a GPU would be faster than with real data.
+std::vector<std::byte> some_inputs(std::size_t bytes, DeviceKind kind, Precision precision) {
+    const bool bf16 = kind == DeviceKind::cuda && precision == Precision::bf16;
+    const bool half = bf16 || precision == Precision::fp16;
+    const std::uint32_t exponent = bf16 ? 0x3F003F00U : half ? 0x38003800U : 0x3F000000U;
+    const std::uint32_t mantissa = bf16 ? 0x007F007FU : half ? 0x03FF03FFU : 0x007FFFFFU;
     const std::uint32_t sign = half ? 0x80008000U : 0x80000000U;
     std::vector<std::byte> inputs(bytes);
     SomeBits bits;
@@ -73,7 +74,7 @@ double measure_peak(Device& device, DeviceKind kind, Precision precision) {
     const Buffer out = device.allocate(MemorySpace::device, std::size_t{sizes.items} * layer->shape().output_bytes);
     const auto operation = layer->make_operation(device, sizes.items);
     const auto stream = device.make_stream({});
-    const std::vector<std::byte> inputs = some_inputs(in.bytes().size(), precision);
+    const std::vector<std::byte> inputs = some_inputs(in.bytes().size(), kind, precision);
     stream->copy(in.bytes(), inputs);
     stream->record().wait();
     double best = 0;

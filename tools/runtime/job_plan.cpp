@@ -19,15 +19,16 @@ namespace sluice {
 namespace {
 
 void check_precision(const JobConfig::Run& run, DeviceKind device) {
-    if (device == DeviceKind::host && run.precision != Precision::fp32) {
+    if (device == DeviceKind::host && run.precision != Precision::fp32 && run.precision != Precision::bf16) {
         const std::string no_gpu = why_no_cuda();
-        throw Error(ExitCode::configuration,
-                    {.id = "E-CFG-105",
-                     .where = "run.precision",
-                     .what = fmt::format("got \"{}\", but the host computes in fp32 alone{}", name_of(run.precision),
-                                         no_gpu.empty() ? "" : fmt::format(" (no GPU: {})", no_gpu)),
-                     .hint = no_gpu.empty() ? "leave run.precision out, or set run.device = \"cuda\""
-                                            : "leave run.precision out, or run the job where sluice sees a GPU"});
+        throw Error(
+            ExitCode::configuration,
+            {.id = "E-CFG-105",
+             .where = "run.precision",
+             .what = fmt::format("got \"{}\", but the host computes in fp32 and bf16 only{}", name_of(run.precision),
+                                 no_gpu.empty() ? "" : fmt::format(" (no GPU: {})", no_gpu)),
+             .hint = no_gpu.empty() ? "leave run.precision out, or set run.device = \"cuda\""
+                                    : "leave run.precision out, or run the job where sluice sees a GPU"});
     }
 }
 
@@ -184,7 +185,7 @@ PreparedJob prepare(JobConfig config, const Apps& apps, PhaseLog& phases, OpenFo
                     : wanted.depth ? DepthBy::job
                                    : DepthBy::program,
         .device = device.kind,
-        .instructions = begun_with.instructions.value_or(host_instructions()),
+        .instructions = begun_with.instructions.value_or(instructions_used(host_instructions(), config.run.precision)),
         .devices = config.run.devices,
         .bind = config.layout.bind,
         .layout = config.layout,

@@ -9,6 +9,7 @@
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
+#include "core/device/cuda.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
 #include "slurm/run_files.hpp"
@@ -42,17 +43,32 @@ std::vector<Attempt> look_back(const JobConfig::Output& to, const CommittedOutpu
     return attempts;
 }
 
+[[noreturn]] void refuse_without_amx(const std::string& host) {
+    const std::string no_gpu = why_no_cuda();
+    throw Error(
+        ExitCode::unavailable,
+        {.id = "E-HWL-146",
+         .where = "run.precision",
+         .what = fmt::format("got \"bf16\", for which a host's CPU needs AMX, and {} lacks it, or "
+                             "DNNL_MAX_CPU_ISA forbids it{}",
+                             escaped(host), no_gpu.empty() ? "" : fmt::format(" (no GPU: {})", no_gpu)),
+         .hint = "set run.precision = \"fp32\", or run the job on Intel Xeons from Sapphire Rapids on, or on GPUs"});
+}
+
 /// A new run uses instructions that all ranks support, a continued one those that it began with.
 HostInstructions choose_instructions(const Meeting& meeting, const PreparedJob& job) {
     if (job.plan.device != DeviceKind::host) {
         return job.plan.instructions;
     }
     const auto least = std::ranges::min_element(meeting.instructions);
-    const HostInstructions chosen = job.begun_with.instructions.value_or(*least);
+    const auto rank = static_cast<std::size_t>(least - meeting.instructions.begin());
+    if (job.plan.precision == Precision::bf16 && *least < HostInstructions::amx && !is_published(job.job.output)) {
+        refuse_without_amx(meeting.hosts[rank]);
+    }
+    const HostInstructions chosen = job.begun_with.instructions.value_or(instructions_used(*least, job.plan.precision));
     if (*least >= chosen || is_published(job.job.output)) {
         return chosen;
     }
-    const auto rank = static_cast<std::size_t>(least - meeting.instructions.begin());
     throw Error(
         ExitCode::configuration,
         {.id = "E-CKP-091",
@@ -166,7 +182,8 @@ int leave_complete(const Root& root, const PreparedJob& job, const RunOptions& o
 Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::chrono::nanoseconds wall) {
     constexpr std::chrono::seconds long_run{10};  // a measurement is 1 % of it, on a GPU 5 %, once
     const bool host = job.plan.device == DeviceKind::host;
-    const ProductWork work = host ? ProductWork{} : job.app->product_work(job.plan.precision);
+    const ProductWork work =
+        host ? ProductWork{.precision = job.plan.precision} : job.app->product_work(job.plan.precision);
     Roofline roofline{.flop_per_item = job.flop_per_item, .precision = work.precision, .products = work.products};
     set_peak(roofline, {.file = cost_cache_file(),
                         .key = host ? key_of_host_peak(job.plan.instructions)

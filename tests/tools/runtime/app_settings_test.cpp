@@ -156,12 +156,13 @@ TEST_F(GeneratorJob, IsRefusedWhereItsAppHasNoSuchModelInTheJobsPrecisionAndOnIt
 
 TEST_F(GeneratorJob, SaysWhyItHasNoGpuForItsPrecision) {
     try {
-        const PreparedJob job = prepare({{"run.precision", "bf16"}});
+        const PreparedJob job = prepare({{"run.precision", "fp16"}});
         ADD_FAILURE() << "a job of " << job.plan.app << " was prepared";
     } catch (const Error& error) {
         const std::string no_gpu = why_no_cuda();
         EXPECT_EQ(error.text().where, "run.precision");
-        EXPECT_THAT(error.text().what, EndsWith(no_gpu.empty() ? "in fp32 alone" : " (no GPU: " + no_gpu + ")"));
+        EXPECT_THAT(error.text().what,
+                    EndsWith(no_gpu.empty() ? "in fp32 and bf16 only" : " (no GPU: " + no_gpu + ")"));
     }
 }
 
