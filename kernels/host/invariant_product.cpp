@@ -302,11 +302,10 @@ InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, std::
 }
 
 InvariantProduct::InvariantProduct(Precision precision, std::size_t most_inputs, std::size_t most_rows) {
-    const std::size_t rows = std::min(most_rows, row_step);
     if (precision == Precision::fp32) {
-        packed_in_.resize(rows * std::min(most_inputs, depth_step));
+        packed_in_.resize(std::min(most_rows, row_step) * std::min(most_inputs, depth_step));
     } else {
-        rounded_in_.resize(padded_rows(rows) * rounded_stride(most_inputs));
+        rounded_in_.resize(padded_rows(std::min(most_rows, row_step)) * rounded_stride(most_inputs));
     }
 }
 

@@ -58,7 +58,20 @@ struct Block {
     const float* bias;             ///< (tile_panel)
     float* out;
     std::size_t out_bytes;
+    const char* next;        ///< Weights that the next panel begins with, this block's share of them.
+    std::size_t next_lines;  ///< To fetch for each tile_depth of inputs.
 };
+
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t step_lines = tile_depth / 2 * row_bytes / cache_line;  // of a panel
+
+/// Into the L2 cache: without, a core waits for memory at each panel's first rows.
+SLUICE_WITH_TILES inline const char* fetch(const char* from, std::size_t lines) {
+    for (std::size_t i = 0; i < lines; ++i, from += cache_line) {
+        _mm_prefetch(from, _MM_HINT_T1);
+    }
+    return from;
+}
 
 /// Two tiles of rows by two of outputs: of eight registers, four hold sums.
 SLUICE_WITH_TILES void multiply_32_rows(const Block& block) {
@@ -69,7 +82,9 @@ SLUICE_WITH_TILES void multiply_32_rows(const Block& block) {
     _tile_loadd(2, block.bias, 0);
     _tile_loadd(3, block.bias + tile_outputs, 0);
     const std::uint16_t* weights = block.weights;
+    const char* next = block.next;
     for (std::size_t k = 0; k < block.depth; k += tile_depth) {
+        next = fetch(next, block.next_lines);
         _tile_loadd(4, upper, block.in_bytes);
         _tile_loadd(6, weights, row_bytes);
         _tile_dpbf16ps(0, 4, 6);
@@ -94,7 +109,9 @@ SLUICE_WITH_TILES void multiply_16_rows(const Block& block) {
     _tile_loadd(0, block.bias, 0);
     _tile_loadd(1, block.bias + tile_outputs, 0);
     const std::uint16_t* weights = block.weights;
+    const char* next = block.next;
     for (std::size_t k = 0; k < block.depth; k += tile_depth) {
+        next = fetch(next, block.next_lines);
         _tile_loadd(4, in, block.in_bytes);
         _tile_loadd(6, weights, row_bytes);
         _tile_dpbf16ps(0, 4, 6);
@@ -127,11 +144,16 @@ SLUICE_WITH_TILES void multiply_all(const TileMatrix& matrix, std::size_t rows, 
     std::atomic_signal_fence(std::memory_order_seq_cst);  // GCC does not know what _tile_loadd reads
     _tile_loadconfig(&shapes);
     Scratch scratch;
+    const std::size_t groups = (rows + 2 * tile_rows - 1) / (2 * tile_rows);
+    const std::size_t next_lines = groups == 1 ? 0 : (step_lines + groups - 1) / groups;
+    const std::size_t share = matrix.inputs / tile_depth * next_lines * cache_line;
     for (std::size_t first = 0; first < matrix.outputs; first += tile_panel) {
         const std::size_t columns = std::min(tile_panel, matrix.outputs - first);
         for (std::size_t row = 0; row < rows; row += 2 * tile_rows) {
             const std::size_t count = std::min(2 * tile_rows, rows - row);
             float* const to = out + row * matrix.outputs + first;
+            const auto* const panel = reinterpret_cast<const char*>(matrix.weights + first * matrix.inputs);
+            const std::size_t group = row / (2 * tile_rows);
             const bool is_whole = columns == tile_panel && count % tile_rows == 0;
             multiply({.depth = matrix.inputs,
                       .in = in + row * stride,
@@ -139,7 +161,9 @@ SLUICE_WITH_TILES void multiply_all(const TileMatrix& matrix, std::size_t rows, 
                       .weights = matrix.weights + first * matrix.inputs,
                       .bias = matrix.bias + first,
                       .out = is_whole ? to : scratch.sums.data(),
-                      .out_bytes = sizeof(float) * (is_whole ? matrix.outputs : tile_panel)},
+                      .out_bytes = sizeof(float) * (is_whole ? matrix.outputs : tile_panel),
+                      .next = panel + tile_panel * matrix.inputs * sizeof(std::uint16_t) + group * share,
+                      .next_lines = next_lines},
                      count);
             for (std::size_t r = 0; r < count; ++r) {
                 float* const row_to = to + r * matrix.outputs;

@@ -1,7 +1,7 @@
-// GPT-2 (124M, random weights, 16 tokens of prompt and 8 new ones) on two cores of the host beside oneDNN's matrix
-// product on the shape of its largest product in a block, on as many, in one run: the two take turns, and the ratios
-// are of neighbours.
-// `long`: 900 tokens of prompt and one new one. Attention does not count as work, which shows what it costs.
+// GPT-2 (124M, random weights, 16 tokens of prompt and 8 new ones) on two cores of the host, in fp32 and, with AMX,
+// bf16, beside oneDNN's sgemm on the shape of its largest product in a block, on as many, in one run: they take turns,
+// and the ratios are of neighbours. `long`: 900 tokens of prompt and one new one. Attention does not count as work,
+// which shows what it costs.
 //   bench_gpt2 [long] [TEXTS OF A CHUNK ...]
 #include <fmt/format.h>
 
@@ -83,45 +83,63 @@ private:
     std::vector<std::byte> items_;
 };
 
-void compare(const LoadedApp& app, const ItemCodec& codec, const DecoderShape& shape, const Lengths& lengths,
+/// The model in one precision, and what was measured of it.
+struct Measured {
+    Precision precision;
+    std::unique_ptr<LoadedApp> app;
+    std::vector<std::unique_ptr<Texts>> decoders{};
+    std::vector<double> text_rates{};
+    std::vector<double> shares{};
+};
+
+void compare(std::vector<Measured>& all, const ItemCodec& codec, const DecoderShape& shape, const Lengths& lengths,
              std::uint32_t texts) {
     std::vector<std::unique_ptr<Sgemm>> products;
-    std::vector<std::unique_ptr<Texts>> decoders;
     for (std::size_t i = 0; i < cores; ++i) {
         products.push_back(std::make_unique<Sgemm>(rows_of_a_pass, shape.width, shape.inner));
-        decoders.push_back(std::make_unique<Texts>(app, codec, lengths, texts, i * texts));
+    }
+    for (Measured& one : all) {
+        one = {.precision = one.precision, .app = std::move(one.app)};
+        for (std::size_t i = 0; i < cores; ++i) {
+            one.decoders.push_back(std::make_unique<Texts>(*one.app, codec, lengths, texts, i * texts));
+        }
     }
     std::vector<double> sgemm_rates;
-    std::vector<double> text_rates;
-    std::vector<double> shares;
     for (int i = 0; i < repetitions; ++i) {
         sgemm_rates.push_back(rate_together<Sgemm>(products, enough_seconds, [](Sgemm& product) {
             product.run();
             return product.flop();
         }));
-        text_rates.push_back(rate_together<Texts>(decoders, enough_seconds, [&](Texts& decoder) {
-            decoder.run();
-            return static_cast<double>(texts);
-        }));
-        shares.push_back(text_rates.back() * flop_of_text(shape, lengths) / sgemm_rates.back());
+        for (Measured& one : all) {
+            one.text_rates.push_back(rate_together<Texts>(one.decoders, enough_seconds, [&](Texts& decoder) {
+                decoder.run();
+                return static_cast<double>(texts);
+            }));
+            one.shares.push_back(one.text_rates.back() * flop_of_text(shape, lengths) / sgemm_rates.back());
+        }
     }
-    fmt::print("{:>6} {:>12.1f} {:>10.1f} {:>10.1f} {:>8.1f} ({:.1f} to {:.1f})\n", texts,
-               median(text_rates) * static_cast<double>(lengths.made),
-               median(text_rates) * flop_of_text(shape, lengths) / giga, median(sgemm_rates) / giga,
-               100 * median(shares), 100 * std::ranges::min(shares), 100 * std::ranges::max(shares));
+    for (const Measured& one : all) {
+        fmt::print("{:>6} {:>9} {:>12.1f} {:>10.1f} {:>10.1f} {:>8.1f} ({:.1f} to {:.1f})\n", texts,
+                   name_of(one.precision), median(one.text_rates) * static_cast<double>(lengths.made),
+                   median(one.text_rates) * flop_of_text(shape, lengths) / giga, median(sgemm_rates) / giga,
+                   100 * median(one.shares), 100 * std::ranges::min(one.shares), 100 * std::ranges::max(one.shares));
+    }
 }
 
 void run(const Lengths& lengths, const std::vector<std::uint32_t>& sizes) {
     const std::unique_ptr<OpenApp> app = gpt2::gpt2_app().open(settings_for(lengths));
     const std::unique_ptr<ItemCodec> codec = app->make_codec();
     const WeightBlob weights = app->random_weights(17);
-    const std::unique_ptr<LoadedApp> loaded = load_alone(*app, weights, Precision::fp32, DeviceKind::host, cores);
-    fmt::print("GPT-2 124M, {} + {} tokens, fp32, {} cores, {} repetitions\n", lengths.prompt, lengths.made, cores,
+    std::vector<Measured> all;
+    for (const Precision precision : host_precisions()) {
+        all.push_back({precision, load_alone(*app, weights, precision, DeviceKind::host, cores)});
+    }
+    fmt::print("GPT-2 124M, {} + {} tokens, {} cores, {} repetitions\n", lengths.prompt, lengths.made, cores,
                repetitions);
-    fmt::print("{:>6} {:>12} {:>10} {:>10} {:>8}\n", "chunk", "new tokens/s", "GFLOP/s", "sgemm",
+    fmt::print("{:>6} {:>9} {:>12} {:>10} {:>10} {:>8}\n", "chunk", "precision", "new tokens/s", "GFLOP/s", "sgemm",
                "% of it (least to most)");
     for (const std::uint32_t size : sizes) {
-        compare(*loaded, *codec, gpt2::config_of(weights).shape, lengths, size);
+        compare(all, *codec, gpt2::config_of(weights).shape, lengths, size);
     }
 }
 

@@ -1,5 +1,5 @@
-// Names of the app namegen on two cores of the host beside oneDNN's matrix product on the shape of its largest product,
-// on as many, in one run: the two take turns, and the ratios are of neighbours.
+// Names of the app namegen on two cores of the host, in fp32 and, with AMX, bf16, beside oneDNN's sgemm on the shape of
+// its largest product, on as many, in one run: they take turns, and the ratios are of neighbours.
 //   bench_namegen [NAMES OF A CHUNK ...]
 #include <fmt/format.h>
 
@@ -68,48 +68,72 @@ private:
     std::span<const std::byte> results_;
 };
 
-void compare(const LoadedApp& app, const ItemCodec& codec, std::uint32_t names) {
+/// The model in one precision, and what was measured of it.
+struct Measured {
+    Precision precision;
+    std::unique_ptr<LoadedApp> app;
+    std::vector<std::unique_ptr<Names>> generators{};
+    std::vector<double> name_rates{};
+    std::vector<double> flop_rates{};
+    std::vector<double> shares{};
+
+    void measure(std::uint32_t names, double sgemm_rate) {
+        name_rates.push_back(rate_together<Names>(generators, enough_seconds, [&](Names& generator) {
+            generator.run();
+            return static_cast<double>(names);
+        }));
+        double steps_per_name = 0;
+        for (const auto& generator : generators) {
+            steps_per_name += generator->steps() / names / cores;
+        }
+        flop_rates.push_back(name_rates.back() * steps_per_name * flop_of_step(headerless_namegen));
+        shares.push_back(flop_rates.back() / sgemm_rate);
+    }
+};
+
+void compare(std::vector<Measured>& all, const ItemCodec& codec, std::uint32_t names) {
     std::vector<std::unique_ptr<Sgemm>> products;
-    std::vector<std::unique_ptr<Names>> generators;
     for (std::size_t i = 0; i < cores; ++i) {
         products.push_back(std::make_unique<Sgemm>(std::min<std::int64_t>(names, 192), headerless_namegen.hidden,
                                                    3 * std::int64_t{headerless_namegen.hidden}));
-        generators.push_back(std::make_unique<Names>(app, codec, names, i * names));
+    }
+    for (Measured& one : all) {
+        one = {.precision = one.precision, .app = std::move(one.app)};
+        for (std::size_t i = 0; i < cores; ++i) {
+            one.generators.push_back(std::make_unique<Names>(*one.app, codec, names, i * names));
+        }
     }
     std::vector<double> sgemm_rates;
-    std::vector<double> name_rates;
-    std::vector<double> flop_rates;
-    std::vector<double> shares;
     for (int i = 0; i < repetitions; ++i) {
         sgemm_rates.push_back(rate_together<Sgemm>(products, enough_seconds, [](Sgemm& product) {
             product.run();
             return product.flop();
         }));
-        double steps_per_name = 0;
-        name_rates.push_back(rate_together<Names>(generators, enough_seconds, [&](Names& generator) {
-            generator.run();
-            return static_cast<double>(names);
-        }));
-        for (const auto& generator : generators) {
-            steps_per_name += generator->steps() / names / cores;
+        for (Measured& one : all) {
+            one.measure(names, sgemm_rates.back());
         }
-        flop_rates.push_back(name_rates.back() * steps_per_name * flop_of_step(headerless_namegen));
-        shares.push_back(flop_rates.back() / sgemm_rates.back());
     }
-    fmt::print("{:>6} {:>10.0f} {:>10.1f} {:>10.1f} {:>8.1f} ({:.1f} to {:.1f})\n", names, median(name_rates),
-               median(flop_rates) / giga, median(sgemm_rates) / giga, 100 * median(shares),
-               100 * std::ranges::min(shares), 100 * std::ranges::max(shares));
+    for (const Measured& one : all) {
+        fmt::print("{:>6} {:>9} {:>10.0f} {:>10.1f} {:>10.1f} {:>8.1f} ({:.1f} to {:.1f})\n", names,
+                   name_of(one.precision), median(one.name_rates), median(one.flop_rates) / giga,
+                   median(sgemm_rates) / giga, 100 * median(one.shares), 100 * std::ranges::min(one.shares),
+                   100 * std::ranges::max(one.shares));
+    }
 }
 
 void run(const std::vector<std::uint32_t>& sizes) {
     const std::unique_ptr<OpenApp> app = namegen_app().open(default_settings(namegen_app().keys()));
     const std::unique_ptr<ItemCodec> codec = app->make_codec();
-    const std::unique_ptr<LoadedApp> loaded =
-        load_alone(*app, app->random_weights(17), Precision::fp32, DeviceKind::host, cores);
+    const WeightBlob weights = app->random_weights(17);
+    std::vector<Measured> all;
+    for (const Precision precision : host_precisions()) {
+        all.push_back({precision, load_alone(*app, weights, precision, DeviceKind::host, cores)});
+    }
     fmt::print("namegen, 1024 hidden, 2 layers, random weights, {} cores, {} repetitions\n", cores, repetitions);
-    fmt::print("{:>6} {:>10} {:>10} {:>10} {:>8}\n", "chunk", "names/s", "GFLOP/s", "sgemm", "% of it (least to most)");
+    fmt::print("{:>6} {:>9} {:>10} {:>10} {:>10} {:>8}\n", "chunk", "precision", "names/s", "GFLOP/s", "sgemm",
+               "% of it (least to most)");
     for (const std::uint32_t size : sizes) {
-        compare(*loaded, *codec, size);
+        compare(all, *codec, size);
     }
 }
 

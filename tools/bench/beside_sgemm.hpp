@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/modes.hpp"
+#include "kernels/host_instructions.hpp"
 
 namespace sluice {
 
@@ -42,6 +44,13 @@ private:
     std::int64_t outputs_;
     std::vector<float> a_, b_, c_;
 };
+
+/// Those in which this CPU can multiply: fp32 and, with AMX, bf16.
+inline std::vector<Precision> host_precisions() {
+    limit_host_instructions(host_instructions());
+    return host_instructions() == HostInstructions::amx ? std::vector{Precision::fp32, Precision::bf16}
+                                                        : std::vector{Precision::fp32};
+}
 
 inline double median(std::vector<double> values) {
     std::ranges::sort(values);
