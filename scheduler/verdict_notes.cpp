@@ -37,7 +37,9 @@ std::string advice(Stage stage, const RunReport& run) {
             return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:
             if (run.device == DeviceKind::host) {
-                return "more nodes or cores help, or GPUs";
+                return run.precision == Precision::fp32
+                           ? "more nodes or cores help, or GPUs, or bf16 where CPUs have AMX"
+                           : "more nodes or cores help, or GPUs";
             }
             return run.precision == Precision::bf16 || run.precision == Precision::fp16
                        ? "more devices help"

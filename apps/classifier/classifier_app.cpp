@@ -132,7 +132,8 @@ std::uint64_t activation_bytes(const Network& network, DeviceKind kind, Precisio
     const std::uint64_t convolved = network.fc1.inputs;
     const std::uint64_t between_linear = network.fc2.outputs;
     constexpr std::uint64_t scores = classifier_classes * sizeof(float);
-    const std::uint64_t value_bytes = precision == Precision::bf16 || precision == Precision::fp16 ? 2 : 4;
+    const bool halves = precision == Precision::bf16 || precision == Precision::fp16;
+    const std::uint64_t value_bytes = halves && kind == DeviceKind::cuda ? 2 : 4;
     const std::uint64_t convolution_bytes = precision == Precision::tf32x3 ? 2 * value_bytes : value_bytes;
     const std::uint64_t group = std::min<std::uint64_t>(convolution_group(kind), items);
     return 2 * largest_activation * group * convolution_bytes +

@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "kernels/dense.hpp"
 #include "tests/apps/classifier_reference.hpp"
+#include "tests/support/host_precisions.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -249,17 +250,21 @@ TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
 }
 
 TEST_F(ClassifierModel, AllocatesAsMuchForItselfAsItSays) {
-    for (const std::uint32_t max_items : {1U, 8U, 33U}) {
-        CountingDevice device;
+    for (const Precision precision : test::host_precisions()) {
+        const auto loaded = load_alone(*open_classifier(true), *blob_, precision, DeviceKind::host, 2);
+        for (const std::uint32_t max_items : {1U, 8U, 33U}) {
+            CountingDevice device;
 
-        const auto model = loaded_->make_model(device, {.max_items = max_items});
+            const auto model = loaded->make_model(device, {.max_items = max_items});
 
-        EXPECT_EQ(loaded_->least_room(max_items), device.device_bytes) << max_items;
+            EXPECT_EQ(loaded->least_room(max_items), device.device_bytes) << max_items << " in " << name_of(precision);
+        }
     }
 }
 
 TEST(ClassifierSizesTest, OfAnyKindAgreeWithAnIndependentReference) {
-    constexpr double tolerance = 1e-4;  // of two fp32 computations, of sums of up to 4,352 products
+    constexpr double fp32_tolerance = 1e-4;  // of two fp32 computations, of sums of up to 4,352 products
+    constexpr double bf16_tolerance = 2e-2;
     const TemporaryFolder folder;
     const auto path = folder.path() / "small.safetensors";
     for (const ClassifierSizes& sizes : {ClassifierSizes{64, 33}, ClassifierSizes{128, 7}}) {
@@ -270,30 +275,34 @@ TEST(ClassifierSizesTest, OfAnyKindAgreeWithAnIndependentReference) {
         test::write_safetensors(path, classifier_tensors(sizes), values);
         const auto app = open_classifier(true);
         const WeightBlob blob = app->read_weights(path.string());
-        const auto loaded = load_alone(*app, blob, Precision::fp32, DeviceKind::host, 1);
-        HostDevice device;
-        const auto model = loaded->make_model(device, {.max_items = 2});
-        const auto stream = device.make_stream({});
         std::vector<std::byte> items(2 * item_bytes);
         for (std::size_t i = 0; i < 2; ++i) {
             app->make_codec()->encode(i, random_text(bits, 500 * i),
                                       std::span(items).subspan(i * item_bytes, item_bytes));
         }
-        std::vector<Record> records(2);
+        for (const Precision precision : test::host_precisions()) {
+            const auto loaded = load_alone(*app, blob, precision, DeviceKind::host, 1);
+            HostDevice device;
+            const auto model = loaded->make_model(device, {.max_items = 2});
+            const auto stream = device.make_stream({});
+            std::vector<Record> records(2);
 
-        model->forward(*stream, 2, items, std::as_writable_bytes(std::span(records)));
-        stream->record().wait();
+            model->forward(*stream, 2, items, std::as_writable_bytes(std::span(records)));
+            stream->record().wait();
 
-        for (std::size_t i = 0; i < 2; ++i) {
-            const auto* symbols = reinterpret_cast<const std::uint8_t*>(items.data()) + i * item_bytes;
-            const auto want = classifier_reference<double>(values, {symbols, item_bytes}, sizes.channels, sizes.hidden);
-            Distance distance;
-            for (std::size_t c = 0; c < classes; ++c) {
-                distance.add(records[i].scores[c], want[c]);
+            for (std::size_t i = 0; i < 2; ++i) {
+                const auto* symbols = reinterpret_cast<const std::uint8_t*>(items.data()) + i * item_bytes;
+                const auto want =
+                    classifier_reference<double>(values, {symbols, item_bytes}, sizes.channels, sizes.hidden);
+                Distance distance;
+                for (std::size_t c = 0; c < classes; ++c) {
+                    distance.add(records[i].scores[c], want[c]);
+                }
+                EXPECT_LT(distance.relative(), precision == Precision::fp32 ? fp32_tolerance : bf16_tolerance)
+                    << sizes.channels << ", item " << i << " in " << name_of(precision);
             }
-            EXPECT_LT(distance.relative(), tolerance) << sizes.channels << ", item " << i;
+            EXPECT_NE(records[0], records[1]);
         }
-        EXPECT_NE(records[0], records[1]);
     }
 }
 

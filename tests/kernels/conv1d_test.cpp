@@ -34,7 +34,7 @@ class Conv1dShapes : public testing::TestWithParam<Conv1dShape> {};
 
 TEST_P(Conv1dShapes, MatchesAPlainReferenceForAnyNumberOfItems) {
     const Conv1dShape shape = GetParam();
-    for (const Precision precision : host_precisions()) {
+    for (const Precision precision : test::host_precisions()) {
         const auto weights =
             random_floats(std::size_t{shape.out_channels} * shape.in_channels * shape.taps, 1, precision);
         const auto bias = random_floats(shape.out_channels, 2);

@@ -78,7 +78,7 @@ TEST_P(DecoderOfShape, ContinuesAsThePlainFormulasDo) {
     const std::uint32_t longest = shape.positions - max_new;
     const std::vector<Tokens> prompts = random_prompts(12, longest, shape.vocabulary, seed + 1);
     const TokenSampling greedy{.max_prompt = longest, .max_new = max_new, .temperature = 0, .log_probabilities = true};
-    for (const Precision precision : host_precisions()) {
+    for (const Precision precision : test::host_precisions()) {
         const bool is_exact = precision == Precision::fp32;
         SCOPED_TRACE(name_of(precision));
 
@@ -213,7 +213,7 @@ TEST_P(DecoderNeighbours, DoNotChangeAText) {
                                  .seed = 5,
                                  .log_probabilities = true};
     const std::vector<Tokens> prompts = random_prompts(230, 30, small.vocabulary, 8);
-    for (const Precision precision : host_precisions()) {
+    for (const Precision precision : test::host_precisions()) {
         SCOPED_TRACE(name_of(precision));
         const auto continue_in = [&](std::uint32_t max_items, std::uint64_t more_bytes) {
             return Continuer(model, sampling, max_items, more_bytes, precision)(prompts);

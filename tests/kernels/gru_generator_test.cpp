@@ -181,7 +181,7 @@ TEST(GruGenerator, WritesWhatPlainLoopsWrite) {
 
 /// Its texts follow other scores than fp32's, of which their probabilities are.
 TEST(GruGenerator, WritesInBf16WhatIsAboutAsLikelyInFp64) {
-    for (const Precision precision : host_precisions()) {
+    for (const Precision precision : test::host_precisions()) {
         const Network network({.embedding = 40, .hidden = 70, .layers = 2});
         const Sampling sampling{.max_length = 12, .seed = 7};
         std::vector<Item> items(100);
@@ -208,7 +208,7 @@ TEST(GruGenerator, WritesInBf16WhatIsAboutAsLikelyInFp64) {
 class GruNeighbours : public testing::TestWithParam<Precision> {};
 
 TEST_P(GruNeighbours, DoNotChangeAText) {
-    if (const std::vector<Precision> all = host_precisions(); std::ranges::find(all, GetParam()) == all.end()) {
+    if (const std::vector<Precision> all = test::host_precisions(); std::ranges::find(all, GetParam()) == all.end()) {
         GTEST_SKIP() << "this CPU has no AMX";
     }
     const Network network({.embedding = 9, .hidden = 21, .layers = 2});

@@ -13,20 +13,10 @@
 #include <vector>
 
 #include "core/device/host_device.hpp"
-#include "kernels/host/tile_product.hpp"
 #include "kernels/kernels.hpp"
+#include "tests/support/host_precisions.hpp"
 
 namespace sluice {
-
-/// Those in which this CPU can multiply.
-inline std::vector<Precision> host_precisions() {
-    std::vector<Precision> all{Precision::fp32};
-    if (has_tiles()) {
-        enable_tiles();
-        all.push_back(Precision::bf16);
-    }
-    return all;
-}
 
 /// Non-zero random values, the same in every run.
 inline std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {

@@ -29,7 +29,7 @@ TEST(Linear, MatchesAPlainReferenceForAnyNumberOfItems) {
     for (const LinearShape shape :
          {LinearShape{1, 1, false}, LinearShape{31, 4, false}, LinearShape{1000, 33, true, 8},
           LinearShape{.inputs = 12, .outputs = 200, .channels = 4}, LinearShape{8704, 130, true, 256}}) {
-        for (const Precision precision : host_precisions()) {
+        for (const Precision precision : test::host_precisions()) {
             const auto weights = random_floats(std::size_t{shape.outputs} * shape.inputs, 1, precision);
             const auto bias = random_floats(shape.outputs, 2);
             const auto layer = packed_layer(precision, &DenseKernels::linear, shape, weights, bias);
