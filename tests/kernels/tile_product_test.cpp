@@ -1,11 +1,16 @@
 // Products in bf16 by AMX, and what is built on them; skipped on CPUs without.
 #include "kernels/host/tile_product.hpp"
 
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "core/error.hpp"
 #include "kernels/host/invariant_product.hpp"
 #include "tests/kernels/layer_runner.hpp"
 
@@ -54,6 +59,27 @@ TEST(Bf16, IsTheNearest) {
     EXPECT_EQ(to_bf16(std::numeric_limits<float>::max()), 0x7F80);
     EXPECT_TRUE(std::isnan(from_bf16(to_bf16(std::bit_cast<float>(0x7F800001U)))));
     EXPECT_TRUE(std::isnan(from_bf16(to_bf16(-std::numeric_limits<float>::quiet_NaN()))));
+}
+
+/// The kernel refuses a process whose signal handlers' stack could not hold the tiles.
+TEST(TilePermission, IsAnErrorWhereTheKernelRefusesIt) {
+    std::uint64_t permitted = 0;
+    constexpr unsigned long get_permitted = 0x1022;  // ARCH_GET_XCOMP_PERM
+    if (!has_tiles() || ::syscall(SYS_arch_prctl, get_permitted, &permitted) != 0 || (permitted >> 18U & 1U) != 0) {
+        GTEST_SKIP() << "this CPU has no AMX, or another test of this process has asked for it";
+    }
+    std::vector<char> memory(2048);
+    const stack_t small{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
+    stack_t before{};
+    ASSERT_EQ(::sigaltstack(&small, &before), 0);
+    try {
+        enable_tiles();
+        ADD_FAILURE() << "permitted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::unavailable);
+        EXPECT_EQ(error.text().id, "E-HWL-147");
+    }
+    ASSERT_EQ(::sigaltstack(&before, nullptr), 0);
 }
 
 TEST_F(Tiles, RoundAsOneNumberIsRounded) {
