@@ -44,7 +44,7 @@ struct FixedLayout {
 
 class FixedSource final : public FileSource {
 public:
-    FixedSource(std::unique_ptr<const InputFile> file, const FixedLayout& layout, const ItemCodec& codec)
+    FixedSource(std::shared_ptr<const InputFile> file, const FixedLayout& layout, const ItemCodec& codec)
         : file_(std::move(file)), layout_(layout), codec_(codec), bytes_opening_(file_->bytes_read()) {}
 
     [[nodiscard]] std::uint64_t count() const override { return layout_.count; }
@@ -137,7 +137,7 @@ private:
         }
     }
 
-    std::unique_ptr<const InputFile> file_;
+    std::shared_ptr<const InputFile> file_;
     FixedLayout layout_;
     const ItemCodec& codec_;
     std::uint64_t first_item_ = 0;
@@ -193,7 +193,7 @@ void check_claim(const InputFile& file, const NpyHeader& header, std::uint64_t i
 }
 
 /// Of an .npy file.
-std::unique_ptr<FileSource> make_integer_rows(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+std::unique_ptr<FileSource> make_integer_rows(std::shared_ptr<const InputFile> file, const ItemCodec& codec) {
     const NpyHeader header = read_npy_header(*file, NpyElements::integers);
     const std::uint64_t columns = header.shape.size() == 2 ? header.shape[1] : 1;
     if (header.shape.empty() || header.shape.size() > 2 || columns == 0 || columns > most_array_columns) {
@@ -210,7 +210,7 @@ std::unique_ptr<FileSource> make_integer_rows(std::unique_ptr<const InputFile> f
     return std::make_unique<FixedSource>(std::move(file), layout, codec);
 }
 
-std::unique_ptr<FileSource> make_headerless(std::unique_ptr<const InputFile> file, ItemForm form,
+std::unique_ptr<FileSource> make_headerless(std::shared_ptr<const InputFile> file, ItemForm form,
                                             std::uint64_t item_bytes, const ItemCodec& codec) {
     expects(item_bytes > 0, "an app's item has a size");
     refuse_lfs_pointer(*file);
@@ -228,7 +228,7 @@ std::unique_ptr<FileSource> make_headerless(std::unique_ptr<const InputFile> fil
 
 }  // namespace
 
-std::unique_ptr<FileSource> make_dense_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+std::unique_ptr<FileSource> make_dense_source(std::shared_ptr<const InputFile> file, const ItemCodec& codec) {
     if (const std::uint64_t integers = codec.row_integers(); integers > 0) {
         return make_headerless(std::move(file), ItemForm::integers, integers * IntegerType{}.bytes, codec);
     }
@@ -236,12 +236,12 @@ std::unique_ptr<FileSource> make_dense_source(std::unique_ptr<const InputFile> f
     return make_headerless(std::move(file), ItemForm::dense, item_bytes, codec);
 }
 
-std::unique_ptr<FileSource> make_packed_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+std::unique_ptr<FileSource> make_packed_source(std::shared_ptr<const InputFile> file, const ItemCodec& codec) {
     const std::uint64_t item_bytes = packed_bytes_of(*file, codec);
     return make_headerless(std::move(file), ItemForm::packed, item_bytes, codec);
 }
 
-std::unique_ptr<FileSource> make_npy_source(std::unique_ptr<const InputFile> file, const ItemCodec& codec) {
+std::unique_ptr<FileSource> make_npy_source(std::shared_ptr<const InputFile> file, const ItemCodec& codec) {
     refuse_lfs_pointer(*file);
     refuse_compressed(*file);
     if (codec.row_integers() > 0) {

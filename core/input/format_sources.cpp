@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-std::unique_ptr<FileSource> make_file_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+std::unique_ptr<FileSource> make_file_source(std::shared_ptr<const InputFile> file, const JobConfig::Input& input,
                                              const ItemCodec& codec, const TextOptions& options) {
     switch (input.format) {
         case InputFormat::npy:

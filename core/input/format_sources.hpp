@@ -43,29 +43,29 @@ struct TextOptions {
     std::stop_token stop{};        ///< Ends the latter early; then the source is not to be used.
 };
 
-/// Sources of the text formats, with a RecordIndex; read() starts at the nearest place that the index has. They take
-/// the file over. Throw Error (bad_data) as open_input does.
-[[nodiscard]] std::unique_ptr<FileSource> make_txt_source(std::unique_ptr<const InputFile> file,
+/// Sources of the text formats, with a RecordIndex; read() starts at the nearest place that the index has. They
+/// share the file. Throw Error (bad_data) as open_input does.
+[[nodiscard]] std::unique_ptr<FileSource> make_txt_source(std::shared_ptr<const InputFile> file,
                                                           const JobConfig::Input& input, const ItemCodec& codec,
                                                           const TextOptions& options);
-[[nodiscard]] std::unique_ptr<FileSource> make_csv_source(std::unique_ptr<const InputFile> file,
+[[nodiscard]] std::unique_ptr<FileSource> make_csv_source(std::shared_ptr<const InputFile> file,
                                                           const JobConfig::Input& input, const ItemCodec& codec,
                                                           const TextOptions& options);
-[[nodiscard]] std::unique_ptr<FileSource> make_jsonl_source(std::unique_ptr<const InputFile> file,
+[[nodiscard]] std::unique_ptr<FileSource> make_jsonl_source(std::shared_ptr<const InputFile> file,
                                                             const JobConfig::Input& input, const ItemCodec& codec,
                                                             const TextOptions& options);
 
-/// Sources of the formats whose items all have the same size. They take the file over and keep `codec`. Throw Error
+/// Sources of the formats whose items all have the same size. They share the file and keep `codec`. Throw Error
 /// (bad_data) as open_input does; an item with bad content is refused by read().
-[[nodiscard]] std::unique_ptr<FileSource> make_dense_source(std::unique_ptr<const InputFile> file,
+[[nodiscard]] std::unique_ptr<FileSource> make_dense_source(std::shared_ptr<const InputFile> file,
                                                             const ItemCodec& codec);
-[[nodiscard]] std::unique_ptr<FileSource> make_packed_source(std::unique_ptr<const InputFile> file,
+[[nodiscard]] std::unique_ptr<FileSource> make_packed_source(std::shared_ptr<const InputFile> file,
                                                              const ItemCodec& codec);
-[[nodiscard]] std::unique_ptr<FileSource> make_npy_source(std::unique_ptr<const InputFile> file,
+[[nodiscard]] std::unique_ptr<FileSource> make_npy_source(std::shared_ptr<const InputFile> file,
                                                           const ItemCodec& codec);
 
 /// The one for the input's format.
-[[nodiscard]] std::unique_ptr<FileSource> make_file_source(std::unique_ptr<const InputFile> file,
+[[nodiscard]] std::unique_ptr<FileSource> make_file_source(std::shared_ptr<const InputFile> file,
                                                            const JobConfig::Input& input, const ItemCodec& codec,
                                                            const TextOptions& options);
 

@@ -13,7 +13,7 @@
 namespace sluice {
 
 /// The files of an input, in their order.
-using InputFiles = std::vector<std::unique_ptr<const InputFile>>;
+using InputFiles = std::vector<std::shared_ptr<const InputFile>>;
 
 /// Opens the files that `paths` (JobConfig::Input) name, with several threads: in the order of `paths`, those that a
 /// pattern matches in byte order of their paths, without folders. A path that a file has is no pattern. Raises the

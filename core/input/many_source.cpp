@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <filesystem>
-#include <iterator>
 #include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,19 +27,14 @@ using FileSources = std::vector<std::unique_ptr<FileSource>>;
 class FileIndexer {
 public:
     /// `first_item`: of the files, for messages. After a request to stop the sources are not to be used.
-    FileIndexer(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec, std::uint64_t first_item,
-                std::stop_token stop)
-        : files_(std::move(files)),
+    FileIndexer(std::span<const std::shared_ptr<const InputFile>> files, const JobConfig::Input& input,
+                const ItemCodec& codec, std::uint64_t first_item, std::stop_token stop)
+        : files_(files),
           input_(input),
           codec_(codec),
           first_item_(first_item),
           stop_(std::move(stop)),
-          sources_(files_.size()) {
-        for (const auto& file : files_) {
-            paths_.push_back(file->path());
-            sizes_.push_back(file->size());
-        }
-    }
+          sources_(files_.size()) {}
 
     FileSources run() {
         try {
@@ -78,11 +72,11 @@ private:
     }
 
     [[nodiscard]] bool is_large(std::size_t i) const {
-        return threads_ > 1 && choose_index_threads(threads_, sizes_[i]) == threads_;
+        return threads_ > 1 && choose_index_threads(threads_, files_[i]->size()) == threads_;
     }
 
     void index(std::size_t i, std::uint32_t threads) {
-        sources_[i] = make_file_source(std::move(files_[i]), input_, codec_, {.threads = threads, .stop = stop_});
+        sources_[i] = make_file_source(files_[i], input_, codec_, {.threads = threads, .stop = stop_});
     }
 
     /// How many items the files before it have was not known when a file's mistake was found.
@@ -92,13 +86,10 @@ private:
         for (; sources_[bad] != nullptr; ++bad) {
             first_item += sources_[bad]->count();
         }
-        static_cast<void>(make_file_source(std::make_unique<const InputFile>(paths_[bad]), input_, codec_,
-                                           {.first_item = first_item}));
+        static_cast<void>(make_file_source(files_[bad], input_, codec_, {.first_item = first_item}));
     }
 
-    InputFiles files_;
-    std::vector<std::filesystem::path> paths_;
-    std::vector<std::uint64_t> sizes_;
+    std::span<const std::shared_ptr<const InputFile>> files_;
     const JobConfig::Input& input_;
     const ItemCodec& codec_;
     std::uint64_t first_item_;
@@ -131,10 +122,7 @@ std::size_t end_of_group(const InputFiles& files, std::size_t begin) {
 class ManySource final : public GrowingSource<ItemSource> {
 public:
     ManySource(InputFiles files, const JobConfig::Input& input, const ItemCodec& codec, bool beside)
-        : unread_(std::move(files)), input_(input), codec_(codec), is_beside_(beside), stamp_(stamp_of(unread_)) {
-        for (const auto& file : unread_) {
-            files_.push_back(file.get());
-        }
+        : files_(std::move(files)), input_(input), codec_(codec), is_beside_(beside), stamp_(stamp_of(files_)) {
         sources_.reserve(files_.size());
         first_items_.reserve(files_.size() + 1);
         if (is_beside_) {
@@ -143,7 +131,7 @@ public:
                 growth_.run([this](const std::stop_token& stop) { index_all(stop); });
             });
         } else {
-            growth_.run([this](const std::stop_token& stop) { index(unread_.size(), stop); });
+            growth_.run([this](const std::stop_token& stop) { index(files_.size(), stop); });
             static_cast<void>(growth_.known());
         }
     }
@@ -243,21 +231,20 @@ private:
 
     [[nodiscard]] std::uint64_t all_bytes() const noexcept {
         return std::accumulate(files_.begin(), files_.end(), std::uint64_t{0},
-                               [](std::uint64_t sum, const InputFile* file) { return sum + file->size(); });
+                               [](std::uint64_t sum, const auto& file) { return sum + file->size(); });
     }
 
     void index_all(const std::stop_token& stop) {
         while (sources_.size() < files_.size() && !stop.stop_requested()) {
-            index(end_of_group(unread_, sources_.size()), stop);
+            index(end_of_group(files_, sources_.size()), stop);
         }
     }
 
     /// The files before `end` that are not indexed yet.
     void index(std::size_t end, const std::stop_token& stop) {
         const std::size_t begin = sources_.size();
-        InputFiles group(std::make_move_iterator(unread_.begin() + static_cast<std::ptrdiff_t>(begin)),
-                         std::make_move_iterator(unread_.begin() + static_cast<std::ptrdiff_t>(end)));
-        FileSources sources = FileIndexer(std::move(group), input_, codec_, first_items_.back(), stop).run();
+        const auto group = std::span(files_).subspan(begin, end - begin);
+        FileSources sources = FileIndexer(group, input_, codec_, first_items_.back(), stop).run();
         refuse_other_forms(sources);
         if (!stop.stop_requested()) {
             growth_.grow([&] { return add(std::move(sources)); });
@@ -300,8 +287,7 @@ private:
         return first_items_.back();
     }
 
-    InputFiles unread_;  // null where a source has the file
-    std::vector<const InputFile*> files_;
+    InputFiles files_;  // also of an index that has failed, of which others may still ask
     JobConfig::Input input_;
     const ItemCodec& codec_;
     bool is_beside_;

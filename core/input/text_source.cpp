@@ -96,7 +96,7 @@ std::uint64_t record_of(std::uint64_t item, std::uint64_t items_each) noexcept {
 template <class Format>
 class TextSource final : public GrowingSource<FileSource> {
 public:
-    TextSource(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec,
+    TextSource(std::shared_ptr<const InputFile> file, const RecordRange& range, Format format, const ItemCodec& codec,
                const TextOptions& options)
         : file_(std::move(file)),
           format_(std::move(format)),
@@ -291,7 +291,7 @@ private:
         }
     }
 
-    std::unique_ptr<const InputFile> file_;
+    std::shared_ptr<const InputFile> file_;
     Format format_;
     const ItemCodec& codec_;
     std::uint64_t items_each_;  // made of a record
@@ -305,7 +305,7 @@ private:
 };
 
 template <class Format>
-std::unique_ptr<FileSource> make_source(std::unique_ptr<const InputFile> file, const RecordRange& range, Format format,
+std::unique_ptr<FileSource> make_source(std::shared_ptr<const InputFile> file, const RecordRange& range, Format format,
                                         const ItemCodec& codec, const TextOptions& options) {
     return std::make_unique<TextSource<Format>>(std::move(file), range, std::move(format), codec, options);
 }
@@ -329,13 +329,13 @@ std::string in_words(std::size_t columns, const std::vector<std::string>& header
 
 }  // namespace
 
-std::unique_ptr<FileSource> make_txt_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+std::unique_ptr<FileSource> make_txt_source(std::shared_ptr<const InputFile> file, const JobConfig::Input& input,
                                             const ItemCodec& codec, const TextOptions& options) {
     const RecordRange range = all_of(*file, input, options);
     return make_source(std::move(file), range, TxtFormat(), codec, options);
 }
 
-std::unique_ptr<FileSource> make_jsonl_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+std::unique_ptr<FileSource> make_jsonl_source(std::shared_ptr<const InputFile> file, const JobConfig::Input& input,
                                               const ItemCodec& codec, const TextOptions& options) {
     const RecordRange range = all_of(*file, input, options);
     JsonlFormat format;
@@ -348,7 +348,7 @@ std::unique_ptr<FileSource> make_jsonl_source(std::unique_ptr<const InputFile> f
     return make_source(std::move(file), range, std::move(format), codec, options);
 }
 
-std::unique_ptr<FileSource> make_csv_source(std::unique_ptr<const InputFile> file, const JobConfig::Input& input,
+std::unique_ptr<FileSource> make_csv_source(std::shared_ptr<const InputFile> file, const JobConfig::Input& input,
                                             const ItemCodec& codec, const TextOptions& options) {
     RecordRange range = all_of(*file, input, options);
     const std::uint64_t first_record = std::exchange(range.item, input.header ? header_item : range.item);

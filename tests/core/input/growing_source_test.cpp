@@ -272,6 +272,44 @@ TEST_F(GrowingFiles, AreGivenUp) {
     EXPECT_FALSE(known.is_all);
 }
 
+TEST_F(GrowingFiles, AreStillToldWhenTheIndexHasEndedEarly) {
+    const JobConfig::Input input = files(40);
+    for (const bool is_bad : {true, false}) {
+        write("020.txt", is_bad ? "a mistake\0\n"s : "no mistake\n"s);
+        const BlockGate gate(5);
+        const auto source = open_growing_input(input, codec_, 1, 0);
+        const std::vector<SourceFile> expected = source->files();
+        const std::uint64_t bytes = source->reads().file;
+
+        if (!is_bad) {
+            source->give_up_index();
+        }
+        BlockGate::open(unlimited);
+        EXPECT_FALSE(source->wait_for(unlimited, {}).is_all);
+
+        const std::vector<SourceFile> told = source->files();
+        ASSERT_EQ(told.size(), expected.size());
+        for (std::size_t i = 0; i < told.size(); ++i) {
+            EXPECT_EQ(told[i].path, expected[i].path);
+            EXPECT_EQ(told[i].stamp, expected[i].stamp);
+        }
+        EXPECT_EQ(source->reads().file, bytes);
+        EXPECT_GE(source->estimate_count(), told[1].first_item);
+    }
+}
+
+TEST_F(GrowingFiles, SayWhatIsWrongWithOneThatIsGoneByThen) {
+    const JobConfig::Input input = files(40);
+    write("039.txt", "a mistake\0\n"s);
+    const BlockGate gate(5);
+    const auto source = open_growing_input(input, codec_, 1, 0);
+
+    std::filesystem::remove(input.paths.back());
+    BlockGate::open(unlimited);
+
+    EXPECT_EQ(error_of([&] { static_cast<void>(source->count()); }).text().id, "E-INP-035");
+}
+
 TEST_F(GrowingFiles, AreIndexedFirstWhereThereIsLittle) {
     const JobConfig::Input input = files(3);
 
