@@ -43,21 +43,59 @@ int run_monitored(const RankContext& context, RunMonitor& monitor, const std::fu
     }
 }
 
-/// Starts MPI if there may be other ranks, and the board of the node's ranks.
-void join_ranks(std::optional<MpiSession>& session, std::optional<RankBoard>& board, const std::string& host) {
-    if (!read_launch().may_have_others()) {
-        board.emplace();
-        return;
+/// Of this process's life, which began at `start`.
+struct ThisRank {
+    MpiSession* session;  // null: there are no others
+    RankBoard& board;
+    Doorbell& bell;
+    StopRequest& stop;
+    const std::string& host;
+    Instant start;
+};
+
+int run_rank(const ThisRank& rank, const std::function<JobFile()>& job, const Apps& apps, const RunOptions& options) {
+    const CrashReports crash_reports(rank.board, rank.host);
+    Activities activities;
+    HangWatch hangs(rank.board, activities, rank.host);
+    ShutdownHook shutdown_hook;
+    PhaseLog phases;
+    const ThrottleMeter throttling(own_cgroup_folders("cpu"));
+    const RankContext context{.apps = apps,
+                              .session = rank.session,
+                              .board = rank.board,
+                              .bell = rank.bell,
+                              .stop = rank.stop,
+                              .activities = activities,
+                              .hangs = hangs,
+                              .shutdown_hook = shutdown_hook,
+                              .phases = phases,
+                              .throttling = throttling,
+                              .host = rank.host,
+                              .job = options.named,
+                              .start = rank.start};
+    std::shared_ptr<RunMonitor> monitor;  // rank 0's
+    if (context.rank() == 0) {
+        monitor = make_monitor(context, options);
+        shutdown_hook.set_stop_note([monitor](const ErrorText& text) {
+            monitor->explain(text);
+            monitor->end(ExitCode::stopped_early);
+        });
     }
-    session.emplace();
-    try {
-        board.emplace(*session);
-    } catch (...) {  // without a board it cannot be printed once only; MPI_Finalize would wait for the others
-        const std::string who = fmt::format("rank {} on {}", session->rank(), host);
-        const Failure failure = describe(std::current_exception(), who);
+    const Watcher watcher(rank.board, rank.stop, hangs, shutdown_hook, rank.host);
+    return monitor == nullptr ? run_worker(context) : run_monitored(context, *monitor, job, options);
+}
+
+/// For the exception that is being handled, which must not escape: MPI_Finalize would wait for the other ranks.
+/// `board`: null: there is none, and it cannot be printed once only.
+[[noreturn]] void end_all_ranks(MpiSession& session, RankBoard* board, const std::string& host) {
+    const Failure failure = describe(std::current_exception(), fmt::format("rank {} on {}", session.rank(), host));
+    if (board == nullptr || board->claim_message()) {
         say(failure.text);
-        session->abort(failure.code);
     }
+    if (board != nullptr) {
+        board->mine().end_with(failure.code);
+    }
+    session.abort(failure.code);
 }
 
 }  // namespace
@@ -71,36 +109,26 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
 
     std::optional<MpiSession> session;
     std::optional<RankBoard> board;
-    join_ranks(session, board, host);
-    const CrashReports crash_reports(*board, host);
-    Activities activities;
-    HangWatch hangs(*board, activities, host);
-    ShutdownHook shutdown_hook;
-    PhaseLog phases;
-    const ThrottleMeter throttling(own_cgroup_folders("cpu"));
-    const RankContext context{.apps = apps,
-                              .session = session ? &*session : nullptr,
-                              .board = *board,
-                              .bell = bell,
-                              .stop = stop,
-                              .activities = activities,
-                              .hangs = hangs,
-                              .shutdown_hook = shutdown_hook,
-                              .phases = phases,
-                              .throttling = throttling,
-                              .host = host,
-                              .job = options.named,
-                              .start = start};
-    std::shared_ptr<RunMonitor> monitor;  // rank 0's
-    if (context.rank() == 0) {
-        monitor = make_monitor(context, options);
-        shutdown_hook.set_stop_note([monitor](const ErrorText& text) {
-            monitor->explain(text);
-            monitor->end(ExitCode::stopped_early);
-        });
+    try {
+        if (read_launch().may_have_others()) {
+            session.emplace();
+            board.emplace(*session);
+        } else {
+            board.emplace();
+        }
+        return run_rank({.session = session ? &*session : nullptr,
+                         .board = *board,
+                         .bell = bell,
+                         .stop = stop,
+                         .host = host,
+                         .start = start},
+                        job, apps, options);
+    } catch (...) {
+        if (!session) {
+            throw;
+        }
+        end_all_ranks(*session, board ? &*board : nullptr, host);
     }
-    const Watcher watcher(*board, stop, hangs, shutdown_hook, host);
-    return monitor == nullptr ? run_worker(context) : run_monitored(context, *monitor, job, options);
 }
 
 }  // namespace sluice
