@@ -136,7 +136,6 @@ AttemptFolder AttemptFolder::acquire(const RunPaths& paths, const Owner& me, std
         }
         const int error = rename_to(prepared->path(), paths.attempt(newest + 1));
         if (error == 0 || is_mine(paths.attempt(newest + 1), me)) {
-            sync_folder(paths.attempts());
             fault_point("attempt.made");
             fault_delay("attempt");
             return {paths, newest + 1, me};

@@ -27,9 +27,10 @@ public:
     using OnWait = std::function<void(const std::string& what)>;
 
     /// Creates the run's next attempt, owned by `me`. The folder is prepared under another name, with owner and
-    /// heartbeat, and then renamed, which succeeds for one process only. Throws Error (in_use, E-OUT-079) if the newest
-    /// attempt's owner has sent a heartbeat less than `alive_within` ago and is not known to have ended. With
-    /// `on_wait`, of an owner on another host, only once it sends another one: until then it may have been killed.
+    /// heartbeat, and then renamed, which succeeds for one process only; the caller syncs RunPaths::attempts(). Throws
+    /// Error (in_use, E-OUT-079) if the newest attempt's owner has sent a heartbeat less than `alive_within` ago and is
+    /// not known to have ended. With `on_wait`, of an owner on another host, only once it sends another one: until then
+    /// it may have been killed.
     [[nodiscard]] static AttemptFolder acquire(const RunPaths& paths, const Owner& me,
                                                std::chrono::seconds alive_within, const OnWait& on_wait = {});
 

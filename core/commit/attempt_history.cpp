@@ -165,8 +165,13 @@ Attempt read_attempt(const RunPaths& paths, std::uint32_t number) {
     std::string said;
     const std::optional<std::uint64_t> code = read_end(folder, said);
     attempt.code = code ? std::optional(static_cast<int>(*code)) : std::nullopt;
-    attempt.died = !lost.empty() || !attempt.code || counts_as_death(static_cast<ExitCode>(*attempt.code));
-    attempt.end = !lost.empty() ? lost : !said.empty() ? said : "killed, or its node was lost";
+    const auto end = status_of(folder / end_name);
+    const bool ended = end && end->st_size == 0;  // on a full disk, which has no room to say why
+    attempt.died = !lost.empty() || (attempt.code ? counts_as_death(static_cast<ExitCode>(*attempt.code)) : !ended);
+    attempt.end = !lost.empty()   ? lost
+                  : !said.empty() ? said
+                  : ended         ? "could not write why it ended"
+                                  : "killed, or its node was lost";
     const std::optional<Owner> owner = read_owner(folder);
     if (!owner || !owner->run.empty()) {  // else it had not counted its items: its chunks may have been other ones
         attempt.in_flight.assign(chunks.begin(), chunks.end());

@@ -7,12 +7,14 @@
 #include <limits>
 #include <utility>
 
+#include "core/commit/attempt_history.hpp"
 #include "core/commit/clean.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/publish.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/input/checked.hpp"
+#include "core/stage_error.hpp"
 #include "core/wording.hpp"
 
 namespace sluice {
@@ -123,7 +125,12 @@ CommittedOutput::CommittedOutput(CommittedOutputOptions options)
     if (!find_complete()) {
         refuse_foreign_file_beside(paths_);
         check_space(paths_, plan_, size_to_come(options_, rows_));
-        explained([this] { options_.count ? begin_uncounted() : begin(); });
+        try {
+            explained([this] { options_.count ? begin_uncounted() : begin(); });
+        } catch (...) {
+            give_up(std::current_exception());
+            throw;
+        }
     }
 }
 
@@ -187,6 +194,7 @@ void CommittedOutput::begin_uncounted() {
 
 void CommittedOutput::acquire() {
     attempt_ = AttemptFolder::acquire(paths_, options_.me, options_.alive_within, options_.on_wait);
+    sync_folder(paths_.attempts());
     heartbeat_ = send_heartbeats(heartbeat_file(attempt_->folder()), options_.heartbeat);
 }
 
@@ -340,6 +348,20 @@ void CommittedOutput::publish() {
 void CommittedOutput::abandon_if_empty() {
     if (!complete_ && attempt_ && chunks_committed() == 0) {
         remove_if_alone(*attempt_);
+    }
+}
+
+void CommittedOutput::give_up(const std::exception_ptr& why) {
+    if (!attempt_) {
+        return;
+    }
+    const Failure failure = describe(why, {});
+    try {
+        note_end(attempt_->folder(), failure.code, failure.text);
+    } catch (const Error&) {  // of files, as `why` may be
+    }
+    if (!counts_as_death(failure.code)) {
+        abandon_if_empty();
     }
 }
 

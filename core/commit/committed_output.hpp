@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -140,6 +141,9 @@ public:
     /// is committed or another attempt exists. So a wrong job can be corrected. Files that cannot be removed stay. No
     /// member may be called afterwards.
     void abandon_if_empty();
+
+    /// For an attempt that cannot begin: notes why, so that it does not count as one that died, and abandons it.
+    void give_up(const std::exception_ptr& why);
 
     /// What determines the output's bytes; its numbers are estimates until is_counted(). Safe from any thread.
     [[nodiscard]] RunIdentity identity() const;

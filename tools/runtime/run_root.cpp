@@ -151,14 +151,19 @@ std::optional<OpenAttempt> open_attempt(const RankContext& context, const Prepar
     if (output->complete() != nullptr) {
         return std::nullopt;
     }
-    std::filesystem::path folder = attempt_folder(to, *output);
-    leave_notes_in(context, folder);
-    std::vector<AttemptSummary> summaries = attempts_at(to, *output);
-    std::vector<Attempt> earlier = look_back(to, *output, options);
-    return OpenAttempt{.output = std::move(output),
-                       .folder = std::move(folder),
-                       .summaries = std::move(summaries),
-                       .earlier = std::move(earlier)};
+    try {
+        std::filesystem::path folder = attempt_folder(to, *output);
+        leave_notes_in(context, folder);
+        std::vector<AttemptSummary> summaries = attempts_at(to, *output);
+        std::vector<Attempt> earlier = look_back(to, *output, options);
+        return OpenAttempt{.output = std::move(output),
+                           .folder = std::move(folder),
+                           .summaries = std::move(summaries),
+                           .earlier = std::move(earlier)};
+    } catch (...) {
+        output->give_up(std::current_exception());
+        throw;
+    }
 }
 
 /// `plan` from where the attempt begins.

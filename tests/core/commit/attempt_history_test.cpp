@@ -70,6 +70,17 @@ protected:
     RunPaths paths_ = run_paths(folder_.path() / "labels.csv", ".csv");
 };
 
+TEST_F(ReadAttempts, TakeAnEndThatTheDiskHadNoRoomForAsNoDeath) {
+    std::ofstream(begin(1) / "end").flush();
+
+    const std::vector<Attempt> attempts = read_attempts(paths_, 2);
+
+    ASSERT_EQ(attempts.size(), 1U);
+    EXPECT_FALSE(attempts[0].died);
+    EXPECT_EQ(attempts[0].code, std::nullopt);
+    EXPECT_EQ(attempts[0].end, "could not write why it ended");
+}
+
 TEST_F(ReadAttempts, TellsDeathsFromWishes) {
     note_end(begin(1), ExitCode::stopped_early, {.id = "E-RUN-075", .what = "stopped"});
     note_end(begin(2), ExitCode::internal, {.id = "E-RUN-001", .where = "rank 1 on n07", .what = "a defect"});

@@ -3,6 +3,7 @@
 
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
+#include "tests/core/commit/attempts.hpp"
 #include "tests/core/commit/committed_output_run.hpp"
 #include "tests/support/fault_injection.hpp"
 
@@ -12,7 +13,16 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class CommittedOutputAttempts : public CommittedOutputRun {};
+class CommittedOutputAttempts : public CommittedOutputRun {
+protected:
+    /// A process in which the nth call fails, if there are as many.
+    static ChildEnd begin_with_failing_call(int nth, const RunFolder& folder) {
+        return attempt_with(fmt::format("call::{}=errno:ENOSPC", nth), [&] {
+            const CommittedOutput run(folder.options());
+            ::_exit(calls_met() < static_cast<std::uint64_t>(nth) ? nothing_failed : 0);
+        });
+    }
+};
 
 TEST_P(CommittedOutputAttempts, GoesOnAfterAKillAtOnceAndFromWhatWasCommitted) {
     be_killed_after(7);
@@ -44,6 +54,38 @@ TEST_P(CommittedOutputAttempts, KeepsEarlierDataOfWhichItCouldNotTakeAll) {
     }
 
     EXPECT_EQ(CommittedOutput(options).first_chunk(), 8U) << "the second part is still there";
+}
+
+// Three deaths in a row would end the run.
+TEST_P(CommittedOutputAttempts, ThatCannotBeginHaveNotDied) {
+    int failures = 0;
+    bool all = false;
+    for (int nth = 1; !all; ++nth) {
+        const RunFolder folder(FakeJob{.layout = GetParam()});
+        be_killed_after(2, folder);
+
+        const ChildEnd end = begin_with_failing_call(nth, folder);
+
+        all = end.exit_code == nothing_failed;
+        if (end.exit_code == 74 && attempts_of(folder.paths()).back() == 2) {
+            ++failures;
+            EXPECT_FALSE(read_attempt(folder.paths(), 2).died) << nth;
+            EXPECT_EQ(read_attempt(folder.paths(), 2).code, 74) << nth;
+        }
+    }
+    EXPECT_GT(failures, 10);
+}
+
+TEST_P(CommittedOutputAttempts, ThatAreTheFirstAndCannotBeginLeaveNoAttempt) {
+    bool all = false;
+    for (int nth = 1; !all; ++nth) {
+        const RunFolder folder(FakeJob{.layout = GetParam()});
+
+        const ChildEnd end = begin_with_failing_call(nth, folder);
+
+        all = end.exit_code == nothing_failed;
+        EXPECT_TRUE(end.exit_code != 74 || attempts_of(folder.paths()).empty()) << nth;
+    }
 }
 
 // The second attempt was stopped for so long that it was thought dead, before it removed what it had taken over.

@@ -8,8 +8,6 @@
 namespace sluice::test {
 namespace {
 
-constexpr int nothing_failed = 98;
-
 struct Failure {
     const char* error;
     std::set<int> codes;  ///< That an attempt may end with.
@@ -31,12 +29,7 @@ TEST_P(DiskError, AtAnyCallEndsTheAttemptAndTheNextOneFinishes) {
         const std::string fault = fmt::format("call::{}=errno:{}", nth, error);
         const ChildEnd end = attempt_with(fault, [&] {
             run_to_the_end(folder, folder.options(300));
-            std::uint64_t calls = 0;
-            for (const char* call : {"close", "copy", "fdatasync", "fsync", "link", "list", "mkdir", "open", "read",
-                                     "rename", "renameat2", "rmdir", "stat", "unlink", "write", "writeback"}) {
-                calls += times_met(call);
-            }
-            if (calls < static_cast<std::uint64_t>(nth)) {
+            if (calls_met() < static_cast<std::uint64_t>(nth)) {
                 ::_exit(nothing_failed);
             }
         });
