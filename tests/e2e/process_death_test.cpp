@@ -273,31 +273,5 @@ TEST(KilledRun, HasNoLaterRunWithItsNumberCancelledInItsPlace) {
     EXPECT_EQ(process->wait().exit_code, 75);
 }
 
-/// One rank of three, whose watcher is refused: the others are on their way to meet it.
-TEST(RankWithoutAThread, EndsTheOthersToo) {
-    for (const std::size_t place : {0, 2}) {
-        const JobFolder job(20);
-        std::vector<std::string> words{SLUICE_MPIEXEC, "--oversubscribe"};
-        for (std::size_t rank = 0; rank < 3; ++rank) {
-            if (rank != 0) {
-                words.emplace_back(":");
-            }
-            words.insert(words.end(), {"-n", "1"});
-            if (rank == place) {
-                words.insert(words.end(),
-                             {"/usr/bin/env", "LD_PRELOAD=" SLUICE_REFUSED_THREAD, "SLUICE_REFUSED_THREAD=2"});
-            }
-            words.insert(words.end(), {SLUICE_PROGRAM, "run", "job.toml"});
-        }
-
-        const ProcessResult result = Process(words, {.folder = job.path()}).wait();
-
-        EXPECT_EQ(result.exit_code, 71) << result.err;
-        ASSERT_EQ(result.errors().size(), 1U) << result.err;
-        EXPECT_THAT(result.errors().front(), HasSubstr("error[E-MEM-108]: rank " + std::to_string(place) + " on "));
-        job.expect_nothing_left();
-    }
-}
-
 }  // namespace
 }  // namespace sluice::test

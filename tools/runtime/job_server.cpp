@@ -84,16 +84,9 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
         remote_.emplace(*context_.session, server_, comm_trace_, rank.wire, rank.devices, rank.queues->staged,
                         rank.queues->window);
     }
-    const auto items_written = [this] { return results_.items_written(); };
     if (options.progress) {
         progress_.emplace([this] { return items_so_far(job_, results_.items_written()); });
     }
-    root_.monitor.serve({.book = &server_.book(),
-                         .hosts = hosts_,
-                         .grid = [this] { return estimated_grid(job_); },
-                         .is_counted = [this] { return job_.source->is_counted(); },
-                         .items_written = items_written,
-                         .chunks_committed = [this] { return context_.board.committed().chunks; }});
 }
 
 JobServer::~JobServer() {
@@ -102,11 +95,17 @@ JobServer::~JobServer() {
 
 RankTrace JobServer::run() {
     DriverTeam team(*rank_.app, rank_.endpoints, driver_options(context_, job_.plan, rank_));
-    warn_once(context_, team.finding());
-    const HangDetection hang_detection(
-        context_, hang_watch_options(),
-        [&, this](ExitCode code, const ErrorText& reason) { end_abruptly(team, code, reason); });
+    std::optional<HangDetection> hang_detection;
     try {
+        root_.monitor.serve({.book = &server_.book(),
+                             .hosts = hosts_,
+                             .grid = [this] { return estimated_grid(job_); },
+                             .is_counted = [this] { return job_.source->is_counted(); },
+                             .items_written = [this] { return results_.items_written(); },
+                             .chunks_committed = [this] { return context_.board.committed().chunks; }});
+        warn_once(context_, team.finding());
+        hang_detection.emplace(context_, hang_watch_options(),
+                               [&, this](ExitCode code, const ErrorText& reason) { end_abruptly(team, code, reason); });
         bind_comm_thread(context_, rank_.share);
         context_.stop.enter(RunPhase::serving);
         if (remote_) {
