@@ -49,6 +49,12 @@ std::string stuck_line(const std::string& lines) {
     return lines.starts_with(begin) ? lines.substr(begin.size(), lines.find('\n') - begin.size()) : "a thread";
 }
 
+/// The writer also while it is at work: when it holds too much, until it knows how many items there are.
+bool may_wait_for_index(const Activities::View& activity) {
+    return activity.kind == ActivityKind::writer ||
+           (activity.kind == ActivityKind::reader && activity.state.doing == Activity::Doing::wait);
+}
+
 /// Summary of a group's activities.
 struct Group {
     nanoseconds still = nanoseconds::max();
@@ -178,8 +184,10 @@ void HangWatch::note(nanoseconds elapsed) {
     std::vector<Activities::View> views = activities_.look();
     activity_clocks_.resize(views.size());
     still_.clear();
+    const bool is_indexing = options_.is_indexing && options_.is_indexing();
     for (std::size_t i = 0; i < views.size(); ++i) {
-        activity_clocks_[i].see(views[i].state.moves, elapsed);
+        const bool waits_for_index = is_indexing && may_wait_for_index(views[i]);
+        activity_clocks_[i].see(views[i].state.moves, waits_for_index ? nanoseconds(0) : elapsed);
         still_.push_back({.activity = std::move(views[i]), .still = activity_clocks_[i].still()});
     }
     root_silence_.see(board_.mine().root_messages.load(), elapsed);

@@ -66,6 +66,8 @@ struct HangWatchOptions {
     std::filesystem::path dump_folder{};  ///< Where Hang::dump is written; may be empty.
     /// On rank 0: why the other ranks have given up on it, if they have: it may not have run for a while. May be empty.
     std::function<std::optional<std::string>()> given_up{};
+    /// On rank 0: whether the input is still being indexed, for which readers and writer may wait. May be empty.
+    std::function<bool()> is_indexing{};
 };
 
 struct Hang {

@@ -199,6 +199,30 @@ TEST_F(Watch, NoticesThatAllWaitForEachOther) {
     EXPECT_THAT(hang->what, HasSubstr("all threads are waiting"));
 }
 
+TEST_F(Watch, LetsThoseWhoWaitForTheIndexWait) {
+    bool is_indexing = true;
+    activities_.add(ActivityKind::reader, "reader 0").wait(Stage::read, 5);
+    activities_.add(ActivityKind::writer, "writer").work(Stage::write, 4);
+    activities_.add(ActivityKind::device, "device 0").wait(Stage::scatter);
+    watch_.begin({.timeout = timeout, .devices = 1, .book = &book_, .hosts = {"n07"}, .is_indexing = [&] {
+                      return is_indexing;
+                  }});
+    EXPECT_FALSE(look_after(60s));
+
+    is_indexing = false;
+
+    EXPECT_FALSE(look_after(10s)) << "now they have their time";
+    EXPECT_TRUE(look_after(2s));
+}
+
+TEST_F(Watch, NoticesAReaderThatHangsBesideTheIndex) {
+    activities_.add(ActivityKind::reader, "reader 0").work(Stage::read, 5);
+    watch_.begin(
+        {.timeout = timeout, .devices = 1, .book = &book_, .hosts = {"n07"}, .is_indexing = [] { return true; }});
+
+    EXPECT_TRUE(look_after(20s));
+}
+
 TEST_F(Watch, LetsADeviceTakeItsTimeToLoad) {
     activities_.add(ActivityKind::writer, "writer").wait(Stage::gather, 4);
     begin();

@@ -127,6 +127,21 @@ TEST(GrowingInput, WithAMistakeInItsLastLineLeavesNothingOnAnyRanks) {
     }
 }
 
+/// The next items become known later than a thread may hang.
+TEST(GrowingInput, IsNoHangHoweverLongItTakes) {
+    for (const int ranks : {0, 2}) {
+        const JobFolder job(700);
+        const PlantedFaults planted("slow.block=1500000");
+
+        const ProcessResult result =
+            start_planted(job, ranks, {"pipeline.chunk_items=8", "input.index=beside", "fault.hang_timeout=1s"})
+                ->wait();
+
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        EXPECT_TRUE(began_uncounted(job));
+    }
+}
+
 TEST(GrowingInput, GoesOnFromWhereItWasKilled) {
     for (const char* const where : {"attempt.made", "counted", "data.synced::2", "jrn.half::3", "finalize"}) {
         const JobFolder job(some_blocks);

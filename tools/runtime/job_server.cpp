@@ -240,7 +240,8 @@ HangWatchOptions JobServer::hang_watch_options() {
             .book = &server_.book(),
             .hosts = hosts_,
             .dump_folder = attempt_.folder,
-            .given_up = [folder = attempt_.folder] { return cause_of_loss(folder, 0); }};
+            .given_up = [folder = attempt_.folder] { return cause_of_loss(folder, 0); },
+            .is_indexing = [this] { return !job_.source->is_counted(); }};
 }
 
 EncoderThreads JobServer::count_encoders() const {
