@@ -87,6 +87,17 @@ Placed link_or(const std::filesystem::path& from, const std::filesystem::path& t
     return error == 0 ? Placed::now : instead();
 }
 
+Placed place_new(std::string_view text, const std::filesystem::path& from, const std::filesystem::path& to) {
+    File file = File::create(from);
+    file.write_at(0, text);
+    file.sync();
+    file.close();
+    const Placed placed =
+        link_or(from, to, [&] { return rename_if_free(from, to) == 0 ? Placed::now : compare(from, to); });
+    sync_folder(to.parent_path());
+    return placed;
+}
+
 }  // namespace
 
 Placed place_file(const std::filesystem::path& from, const std::filesystem::path& to,
@@ -96,15 +107,15 @@ Placed place_file(const std::filesystem::path& from, const std::filesystem::path
 
 Placed place_text(std::string_view text, const std::filesystem::path& to, const std::filesystem::path& scratch) {
     const std::filesystem::path from = scratch / (to.filename().native() + "." + make_unique_id() + ".new");
-    File file = File::create(from);
-    file.write_at(0, text);
-    file.sync();
-    file.close();
-    const Placed placed =
-        link_or(from, to, [&] { return rename_if_free(from, to) == 0 ? Placed::now : compare(from, to); });
-    sync_folder(to.parent_path());
-    // It is there for good: a second name of it that stays ends no run. clean_run takes it away.
-    static_cast<void>(try_to_remove_file(from));
+    const auto remove_other_name = [&] { static_cast<void>(try_to_remove_file(from)); };
+    Placed placed = Placed::differs;
+    try {
+        placed = place_new(text, from, to);
+    } catch (...) {
+        remove_other_name();
+        throw;
+    }
+    remove_other_name();  // one that stays ends no run, since the file is there for good; clean_run takes it away
     return placed;
 }
 

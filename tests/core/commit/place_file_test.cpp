@@ -158,5 +158,16 @@ TEST_F(PlaceFile, HasPlacedATextAlsoWhenItsOtherNameStays) {
     EXPECT_EQ(place_text("abc", to(), folder_.path()), Placed::now);
 }
 
+TEST_F(PlaceFile, LeavesNoSecondNameOfATextThatCannotBePlaced) {
+    std::filesystem::remove(from());
+    for (const char* const call : {"write", "fsync", "close"}) {
+        arm_fault(std::string(call) + "=errno:ENOSPC");
+
+        EXPECT_EQ(code_of([&] { static_cast<void>(place_text("abc", to(), folder_.path())); }), "74 E-IO-002");
+
+        EXPECT_TRUE(std::filesystem::is_empty(folder_.path())) << call;
+    }
+}
+
 }  // namespace
 }  // namespace sluice::test
