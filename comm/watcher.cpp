@@ -115,11 +115,12 @@ void Watcher::obey(int signal) {
             return;
         case SignalAnswer::drain:
             first_signal_ = now;
-            stop_.ask(signal);
-            // Now, because the launcher may kill this process next, which must not count as its death.
+            // Now, because the launcher may kill this process next, which must not count as its death; and not beside
+            // the run's end, which may take the folder away.
             shutdown_hook_.note_end(
                 ExitCode::stopped_early,
                 {.id = "E-RUN-075", .what = fmt::format("asked to stop by SIG{}", sigabbrev_np(signal))});
+            stop_.ask(signal);
             return;
         case SignalAnswer::end:
             end_at_once(signal, phase);

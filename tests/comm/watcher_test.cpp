@@ -36,6 +36,9 @@ struct Rank {
     ShutdownHook shutdown_hook;
     shutdown_hook.set_stop_note(
         [&](const ErrorText& text) { std::fprintf(stderr, "noted: %s, %d\n", text.what.c_str(), stop.signal()); });
+    shutdown_hook.set_notes({.lost_rank = {}, .end = [&](ExitCode, const ErrorText& text) {
+                                 std::fprintf(stderr, "end noted: %s, %d\n", text.what.c_str(), stop.signal());
+                             }});
     const Watcher watcher(board, stop, hangs, shutdown_hook, "n1");
     for (const int signal : signals) {
         ::kill(::getpid(), signal);
@@ -59,6 +62,11 @@ TEST_F(WatcherDeathTest, EndsARankWhoseRootWasStoppedBeforeItServed) {
 TEST_F(WatcherDeathTest, NotesThatRankZeroWasStoppedBeforeItsFirstChunk) {
     EXPECT_EXIT(meet({.number = 0, .phase = RunPhase::preparing}, {SIGUSR1}), testing::ExitedWithCode(75),
                 "noted: stopped by SIGUSR1 before the first chunk, 10");
+}
+
+/// The run ends beside it from then on, and may take the folder of the note away.
+TEST_F(WatcherDeathTest, NotesAStopBeforeItAsksForIt) {
+    EXPECT_EXIT(meet({}, {SIGUSR1, SIGTERM}), testing::ExitedWithCode(75), "end noted: asked to stop by SIGUSR1, 0");
 }
 
 /// Three ranks of a node, whose board processes share: rank 0, one that is killed, and one that looks late.
