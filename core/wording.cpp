@@ -46,6 +46,15 @@ std::string text_columns(const std::vector<std::vector<std::string>>& rows) {
     return text;
 }
 
+std::string replace_all(std::string_view text, std::string_view place, std::string_view by) {
+    std::string replaced;
+    for (std::size_t found = text.find(place); found != std::string_view::npos; found = text.find(place)) {
+        replaced.append(text.substr(0, found)).append(by);
+        text.remove_prefix(found + place.size());
+    }
+    return replaced.append(text);
+}
+
 std::string count_of(std::size_t count, std::string_view noun) {
     return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

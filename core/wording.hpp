@@ -12,6 +12,9 @@ namespace sluice {
 /// Lines of cells: each column is as wide as its widest cell, with two spaces before it; no spaces at a line's end.
 [[nodiscard]] std::string text_columns(const std::vector<std::vector<std::string>>& rows);
 
+/// `text` with `by` in place of each `place`, which is not empty.
+[[nodiscard]] std::string replace_all(std::string_view text, std::string_view place, std::string_view by);
+
 /// "1 core", "2 cores".
 [[nodiscard]] std::string count_of(std::size_t count, std::string_view noun);
 

@@ -62,7 +62,7 @@ while :; do # a signal ends wait early
 done
 
 say_that_none_follows() {
-    echo 'sluice: Slurm has not queued another attempt; "sluice submit" resumes the run' >&2
+    echo "sluice: Slurm has not queued another attempt; \"${SLUICE_BIN##*/} submit\" resumes the run" >&2
 }
 
 code=

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/slurm_option.hpp"
+#include "core/program_name.hpp"
 #include "core/wording.hpp"
 
 namespace sluice {
@@ -153,15 +154,16 @@ std::string what_follows(const RunSight& sight) {
         return {};
     }
     if (is_followed(status)) {
-        return sight.asked && !is_queued ? "no attempt follows: `sluice submit` resumes from there"
-                                         : "the next attempt resumes from there";
+        return sight.asked && !is_queued
+                   ? fmt::format("no attempt follows: `{} submit` resumes from there", program_name())
+                   : "the next attempt resumes from there";
     }
     if (!status.most_attempts) {
         return "the same command resumes from there";
     }
     const bool used_up = *status.most_attempts > 1;
-    return fmt::format("{}`sluice submit` resumes from there",
-                       used_up ? "no attempt follows, slurm.resume.max is used up: " : "");
+    return fmt::format("{}`{} submit` resumes from there",
+                       used_up ? "no attempt follows, slurm.resume.max is used up: " : "", program_name());
 }
 
 std::string status_text(const RunSight& sight) {

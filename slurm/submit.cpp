@@ -14,6 +14,7 @@
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
+#include "core/program_name.hpp"
 #include "slurm/child.hpp"
 #include "slurm/queue.hpp"
 
@@ -31,10 +32,11 @@ Descriptor lock_submission(const ScriptPaths& paths) {
         fail_on_file(paths.lock(), "open", error);
     }
     if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        throw Error(ExitCode::in_use, {.id = "E-OUT-079",
-                                       .where = escaped(paths.run_folder.native()),
-                                       .what = "another `sluice submit` is submitting a job for it",
-                                       .hint = "wait for it: `sluice status` shows its job"});
+        throw Error(ExitCode::in_use,
+                    {.id = "E-OUT-079",
+                     .where = escaped(paths.run_folder.native()),
+                     .what = fmt::format("another `{} submit` is submitting a job for it", program_name()),
+                     .hint = fmt::format("wait for it: `{} status` shows its job", program_name())});
     }
     return lock;
 }
@@ -50,7 +52,8 @@ void refuse_second_job(const ScriptPaths& paths) {
                     {.id = "E-OUT-079",
                      .where = escaped(paths.run_folder.native()),
                      .what = fmt::format("job {} ({}) was already submitted for it", earlier->job, escaped(job->state)),
-                     .hint = fmt::format("wait for it, or `sluice cancel {}`", escaped(paths.run_folder.native()))});
+                     .hint = fmt::format("wait for it, or `{} cancel {}`", program_name(),
+                                         escaped(paths.run_folder.native()))});
     }
 }
 
@@ -130,8 +133,10 @@ void check_user_options(const std::vector<std::string>& options) {
                                   quoted(options[i - 1] + "=" + options[i]));
         }
         if (!problem.empty()) {
-            throw Error(ExitCode::usage,
-                        {.id = "E-USE-098", .where = "sluice submit", .what = problem, .hint = "sluice submit --help"});
+            throw Error(ExitCode::usage, {.id = "E-USE-098",
+                                          .where = program_name() + " submit",
+                                          .what = problem,
+                                          .hint = program_name() + " submit --help"});
         }
     }
 }

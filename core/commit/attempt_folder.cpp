@@ -15,6 +15,7 @@
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/parse_number.hpp"
+#include "core/program_name.hpp"
 
 namespace sluice {
 namespace {
@@ -61,7 +62,7 @@ void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::c
         {.id = "E-OUT-079",
          .where = escaped(paths.output.native()),
          .what = in_use(),
-         .hint = waits ? std::string("wait for it: `sluice status` shows how far it is")
+         .hint = waits ? fmt::format("wait for it: `{} status` shows how far it is", program_name())
                        : fmt::format("wait for it; if it has died, run the same command again in {} s", left())});
 }
 

@@ -17,6 +17,7 @@
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
+#include "core/program_name.hpp"
 
 namespace sluice {
 
@@ -109,7 +110,8 @@ void check(const HeldFolder::State& folder, FolderTrust trust) {
         trust == FolderTrust::any || status.st_uid == me || (trust == FolderTrust::mine && status.st_uid == 0);
     if (!is_trusted) {
         refuse(folder.path, fmt::format("belongs to another user ({})", user_name(status.st_uid)),
-               "choose another [output].path; `sluice status` and `sluice verify` read other users' runs");
+               fmt::format("choose another [output].path; `{0} status` and `{0} verify` read other users' runs",
+                           program_name()));
     }
     const bool is_shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
     if (trust == FolderTrust::only_mine && is_shared && keeps_modes(folder.file.number())) {

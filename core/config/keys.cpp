@@ -148,7 +148,7 @@ constexpr JobKey slurm_name(Text name, Text also, Text fallback, Text help, Rang
 }
 
 constexpr std::array keys{
-    key<&Job::app>({.name = "app", .required = true, .help = "The model to run; `sluice apps` lists them."}),
+    key<&Job::app>({.name = "app", .required = true, .help = "The model to run; the command `apps` lists them."}),
     file_key<&Input::paths>({.section = "input",
                              .name = "path",
                              .type = KeyType::paths,

@@ -10,6 +10,7 @@
 #include "core/config/text.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
+#include "core/program_name.hpp"
 #include "core/wording.hpp"
 
 namespace sluice {
@@ -129,7 +130,7 @@ void check_app(const std::string& app, const std::string& where, std::span<const
     std::ranges::transform(apps, std::back_inserter(names), &AppKeys::app);
     if (std::ranges::find(names, app) == names.end()) {
         refuse_job("E-CFG-011", where, fmt::format("app: unknown app {}{}", quoted(app), did_you_mean(app, names)),
-                   "`sluice apps` lists them");
+                   fmt::format("`{} apps` lists them", program_name()));
     }
 }
 

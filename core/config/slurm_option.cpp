@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "core/program_name.hpp"
 
 namespace sluice {
 namespace {
@@ -118,7 +119,7 @@ std::string problem_with_option(std::string_view option, OptionOrigin origin) {
         return refuse("an option that leaves tasks, script, log, environment and what sbatch prints as they are");
     }
     if (in_a_script && stands_for_one_of(name, of_a_submission)) {
-        return refuse(fmt::format("it on the command line: sluice submit JOB.toml -- {}", option));
+        return refuse(fmt::format("it on the command line: {} submit JOB.toml -- {}", program_name(), option));
     }
     return {};
 }

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,11 @@
 
 namespace sluice::test {
 namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 constexpr std::size_t inputs = 8;
 constexpr std::size_t classes = 3;
@@ -71,6 +77,51 @@ TEST(MinimalApp, GivesTheLabelsOfAPlainLoop) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(contents(folder.path() / "labels.csv"), expected);
     EXPECT_GT(labels.size(), 1U) << "the labels vary";
+}
+
+/// The program under another name.
+class MyApp : public testing::Test {
+protected:
+    void SetUp() override { std::filesystem::create_symlink(SLUICE_MINIMAL_PROGRAM, folder_.path() / "my-app"); }
+
+    [[nodiscard]] ProcessResult run(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.begin(), (folder_.path() / "my-app").native());
+        return Process(arguments, {.folder = folder_.path()}).wait();
+    }
+
+    [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+
+private:
+    TemporaryFolder folder_;
+};
+
+TEST_F(MyApp, NamesItselfAsItWasCalledInItsHelp) {
+    const std::string general = run({"--help"}).out;
+    EXPECT_THAT(general, HasSubstr("Usage: my-app COMMAND"));
+    EXPECT_THAT(general, HasSubstr("  my-app check job.toml && mpirun -n 4 my-app run job.toml\n"));
+
+    for (const char* command :
+         {"run", "resume", "verify", "check", "apps", "topo", "doctor", "script", "submit", "status", "drain", "cancel",
+          "ladder", "exec", "follow", "stop-reason", "help", "completion", "version"}) {
+        const std::string help = run({command, "--help"}).out;
+
+        EXPECT_THAT(help, StartsWith(std::string("Usage: my-app ") + command));
+        EXPECT_THAT(help, Not(HasSubstr("{program}")));
+        EXPECT_THAT(help, Not(ContainsRegex("sluice [a-z]+ (JOB|RUN|--|[a-z]+\\.)|`sluice ")));
+    }
+    EXPECT_THAT(run({"completion", "bash"}).out, HasSubstr(" my-app\n"));
+}
+
+TEST_F(MyApp, NamesItselfInHintsAndLeavesMessagesTheirPrefix) {
+    write_file(folder() / "job.toml", "app = \"classifier\"\n");
+
+    EXPECT_EQ(run({}).err, "sluice: error[E-USE-098]: my-app: got no command\n  hint: my-app --help\n");
+    EXPECT_EQ(run({"run"}).err, "sluice: error[E-USE-098]: my-app run: got no job file\n  hint: my-app run --help\n");
+    EXPECT_EQ(run({"job.toml"}).err,
+              "sluice: error[E-USE-098]: my-app: unknown command 'job.toml'\n  hint: my-app run job.toml\n");
+    EXPECT_EQ(
+        run({"check", "job.toml"}).err,
+        "sluice: error[E-CFG-011]: job.toml:1:7: app: unknown app 'classifier'\n  hint: `my-app apps` lists them\n");
 }
 
 }  // namespace

@@ -31,6 +31,13 @@ TEST(TimeText, HasThreeSignificantDigitsAndAUnit) {
     EXPECT_EQ(time_text(-0.002), "-2.00 ms");
 }
 
+TEST(ReplaceAll, ReplacesEachPlaceOnce) {
+    EXPECT_EQ(replace_all("{p} run && {p} status", "{p}", "my-app"), "my-app run && my-app status");
+    EXPECT_EQ(replace_all("aaa", "aa", "aab"), "aaba") << "what was put in is not looked at again";
+    EXPECT_EQ(replace_all("none", "{p}", "my-app"), "none");
+    EXPECT_EQ(replace_all("", "{p}", "my-app"), "");
+}
+
 TEST(FirstOf, NamesAsManyAsItMay) {
     const std::vector<std::uint64_t> items{3, 17, 20, 4000};
 

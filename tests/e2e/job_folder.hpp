@@ -74,6 +74,11 @@ private:
 [[nodiscard]] std::vector<std::string> launch_words(int ranks, const std::vector<std::string>& arguments,
                                                     const std::string& program = SLUICE_PROGRAM);
 
+/// What a user types to start the program that the test was built for.
+[[nodiscard]] inline std::string program_name_of_runs() {
+    return std::filesystem::path(SLUICE_PROGRAM).filename().native();
+}
+
 /// The label column; expects the item column to count from 0 without a gap.
 [[nodiscard]] std::vector<std::string> labels_in(const std::string& csv, std::size_t items);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/job_folder.hpp"
 #include "tests/support/process.hpp"
 
 namespace sluice::test {
@@ -151,7 +152,8 @@ TEST(Topo, RefusesOptionsThatItDoesNotKnow) {
         const ProcessResult result = topo(row);
 
         EXPECT_EQ(result.exit_code, 64) << row.front();
-        EXPECT_TRUE(result.err.starts_with("sluice: error[E-USE-098]: sluice topo: ")) << result.err;
+        EXPECT_TRUE(result.err.starts_with("sluice: error[E-USE-098]: " + program_name_of_runs() + " topo: "))
+            << result.err;
         EXPECT_EQ(result.out, "");
     }
 }

@@ -1,5 +1,6 @@
 // The batch script itself, with programs that play Slurm.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -77,7 +78,8 @@ private:
     FakePrograms slurm_;
 };
 
-constexpr const char* refused = "sluice: Slurm has not queued another attempt; \"sluice submit\" resumes the run\n";
+const std::string refused = fmt::format("sluice: Slurm has not queued another attempt; \"{} submit\" resumes the run\n",
+                                        program_name_of_runs());
 
 TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsItAndTellsWhenSlurmRefuses) {
     const StoppedAttempt requeued;

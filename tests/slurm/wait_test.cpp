@@ -106,7 +106,8 @@ TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {
     const ProcessResult result = waiting->wait();
 
     EXPECT_EQ(result.exit_code, 128 + SIGINT);
-    EXPECT_THAT(result.err, HasSubstr("no longer waiting; job 7 continues: `sluice status 7` shows how"));
+    EXPECT_THAT(result.err, HasSubstr(fmt::format("no longer waiting; job 7 continues: `{} status 7` shows how",
+                                                  program_name_of_runs())));
     EXPECT_FALSE(std::filesystem::exists(job.path() / "cancelled"));
 }
 
@@ -270,7 +271,9 @@ TEST(Cancel, NamesAJobThatSluiceHasNotSubmitted) {
     const ProcessResult over = cancel("exit 0");
 
     EXPECT_EQ(running.exit_code, 66);
-    EXPECT_THAT(running.err, HasSubstr("job 7 works on it, which `sluice submit` has not submitted: scancel 7\n"));
+    EXPECT_THAT(running.err,
+                HasSubstr(fmt::format("job 7 works on it, which `{} submit` has not submitted: scancel 7\n",
+                                      program_name_of_runs())));
     EXPECT_EQ(over.exit_code, 66);
     EXPECT_THAT(over.err, HasSubstr("its last attempt belonged to job 7, which has ended\n"));
 }

@@ -54,11 +54,11 @@ int list_apps(const ParsedArguments& parsed) {
 
 const Command apps_command{
     .name = "apps",
-    .synopsis = "sluice apps [--json]",
+    .synopsis = "[--json]",
     .summary = "list the models that a job can name",
     .details = {},
     .exit_codes = "  0   listed        64  wrong command line",
-    .example = "  sluice apps --json",
+    .example = "  {program} apps --json",
     .own_options = apps_options,
     .most_operands = 0,
     .run = list_apps,

@@ -106,7 +106,7 @@ int check(const ParsedArguments& parsed) {
 
 const Command check_command{
     .name = "check",
-    .synopsis = "sluice check JOB.toml [OPTION]...",
+    .synopsis = "JOB.toml [OPTION]...",
     .summary = "find a job's mistakes without running it",
     .details =
         "Validates the job file, reads the whole input and the weights, and tries the output's\n"
@@ -120,7 +120,7 @@ const Command check_command{
         "  66  cannot open a file        78  wrong job file or --set\n"
         "  69  the device is missing     81  weights are not finite\n"
         "  74  a read failed             84  the output is damaged",
-    .example = "  sluice check job.toml --set input.path=other.csv",
+    .example = "  {program} check job.toml --set input.path=other.csv",
     .set_example = "pipeline.depth=4",
     .json = true,
     .most_operands = 1,

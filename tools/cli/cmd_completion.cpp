@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config/schema.hpp"
+#include "core/program_name.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -171,7 +172,7 @@ int print_completion(const ParsedArguments& parsed) {
                                              ? std::string("got no shell, expected bash")
                                              : fmt::format("got {}, expected bash", quoted(parsed.operands.front())));
     }
-    const std::string program = parsed.operands.size() > 1 ? parsed.operands[1] : "sluice";
+    const std::string program = parsed.operands.size() > 1 ? parsed.operands[1] : program_name();
     if (!is_plain(program) || program.starts_with('-')) {
         refuse_usage(completion_command,
                      fmt::format("got the program {}, expected its name, of A-Z a-z 0-9 . _ -", quoted(program)));
@@ -184,14 +185,14 @@ int print_completion(const ParsedArguments& parsed) {
 
 const Command completion_command{
     .name = "completion",
-    .synopsis = "sluice completion bash [PROGRAM]",
+    .synopsis = "bash [PROGRAM]",
     .summary = "print what lets a shell complete commands, options and keys",
     .details =
-        "Give it to bash by `source <(sluice completion bash)`, or keep it where bash-completion looks:\n"
-        "~/.local/share/bash-completion/completions/sluice. PROGRAM is the name of a program with apps of\n"
-        "its own, whose keys it knows.",
+        "Give it to bash by `source <({program} completion bash)`, or keep it where bash-completion looks:\n"
+        "~/.local/share/bash-completion/completions/{program}. PROGRAM is the program's name there, if it is\n"
+        "another.",
     .exit_codes = "  0   printed        64  wrong command line",
-    .example = "  source <(sluice completion bash)",
+    .example = "  source <({program} completion bash)",
     .most_operands = 2,
     .run = print_completion,
 };

@@ -108,19 +108,19 @@ int run_doctor(const ParsedArguments& parsed) {
 
 const Command doctor_command{
     .name = "doctor",
-    .synopsis = "sluice doctor [JOB.toml] [OPTION]...",
+    .synopsis = "[JOB.toml] [OPTION]...",
     .summary = "check an allocation, and say what to change before a run",
     .details =
         "Start it as the run will be started: under the same srun or mpirun, in the same job. Looks\n"
         "at the launch, cores, GPUs, memory, network, clocks and, with a job, at the output's folder;\n"
         "measures links and copies, which takes some tenths of a second. One line for each finding, with\n"
-        "its fix. `sluice run` gives the same warnings by itself. docs/doctor.md explains them.",
+        "its fix. `{program} run` gives the same warnings by itself. docs/doctor.md explains them.",
     .exit_codes =
         "  0   no error, perhaps warnings    71  too little memory\n"
         "  64  wrong command line            73  nothing can be written to the output's folder\n"
         "  66  cannot open the job file      78  wrong job file, --set or launch\n"
         "  69  the device is missing",
-    .example = "  srun --mpi=pmix sluice doctor job.toml",
+    .example = "  srun --mpi=pmix {program} doctor job.toml",
     .set_example = "run.devices=2",
     .json = true,
     .most_operands = 1,

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
+#include "core/program_name.hpp"
 #include "core/standard_error.hpp"
 #include "slurm/child.hpp"
 #include "slurm/queue.hpp"
@@ -27,7 +28,7 @@ constexpr std::chrono::seconds patience{60};
     throw Error(ExitCode::no_input, {.id = "E-SLM-117",
                                      .where = escaped(folder.native()),
                                      .what = std::move(what),
-                                     .hint = "`sluice status` shows what is known about it"});
+                                     .hint = fmt::format("`{} status` shows what is known about it", program_name())});
 }
 
 /// Whether a job for the run is pending or running; true if Slurm does not answer.
@@ -71,7 +72,7 @@ int drain_run(const ParsedArguments& parsed) {
     if (request) {
         request->close();
     }
-    print("drain requested; `sluice status` shows when it is done\n");
+    print(fmt::format("drain requested; `{} status` shows when it is done\n", program_name()));
     return 0;
 }
 
@@ -113,7 +114,8 @@ std::string out_of_reach(const RunStatus& status) {
         const std::string job = escaped(status.job);
         const std::optional<QueuedJob> queued = find_in_queue({.job = status.job});
         return queued && queued->is_active()
-                   ? fmt::format("job {0} works on it, which `sluice submit` has not submitted: scancel {0}", job)
+                   ? fmt::format("job {0} works on it, which `{1} submit` has not submitted: scancel {0}", job,
+                                 program_name())
                    : fmt::format("its last attempt belonged to job {}, which has ended", job);
     }
     return status.host != host_name()
@@ -142,31 +144,31 @@ int cancel_run(const ParsedArguments& parsed) {
 
 const Command drain_command{
     .name = "drain",
-    .synopsis = "sluice drain RUN",
+    .synopsis = "RUN",
     .summary = "ask a run to finish its chunks in flight, and to stop",
     .details =
-        "RUN is as for `sluice status`. The run looks for the request once a second. It ends with exit\n"
-        "code 75, its job is not requeued, and `sluice submit` or `sluice run` resumes it later.",
+        "RUN is as for `{program} status`. The run looks for the request once a second. It ends with exit\n"
+        "code 75, its job is not requeued, and `{program} submit` or `{program} run` resumes it later.",
     .exit_codes =
         "  0   asked                     66  there is no such run, or nothing to drain\n"
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
         "  73  cannot write to the run's folder\n"
         "  77  another user's run        78  wrong job file",
-    .example = "  sluice drain labels.csv",
+    .example = "  {program} drain labels.csv",
     .most_operands = 1,
     .run = drain_run,
 };
 
 const Command cancel_command{
     .name = "cancel",
-    .synopsis = "sluice cancel RUN",
+    .synopsis = "RUN",
     .summary = "end a run: its Slurm job, or its process on this host",
-    .details = "RUN is as for `sluice status`. What the run has committed stays; `sluice drain` loses nothing.",
+    .details = "RUN is as for `{program} status`. What the run has committed stays; `{program} drain` loses nothing.",
     .exit_codes =
         "  0   cancelled                 66  there is no such run, or nothing to cancel\n"
         "  64  wrong command line        69  Slurm does not answer\n"
         "  77  another user's run        78  wrong job file",
-    .example = "  sluice cancel labels.csv",
+    .example = "  {program} cancel labels.csv",
     .most_operands = 1,
     .run = cancel_run,
 };

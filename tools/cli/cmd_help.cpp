@@ -2,6 +2,7 @@
 
 #include "core/config/schema.hpp"
 #include "core/error.hpp"
+#include "core/program_name.hpp"
 #include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/standard_output.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 [[noreturn]] void refuse_topic(std::string_view topic, const std::vector<std::string_view>& topics, std::string hint) {
     throw Error(ExitCode::usage,
-                {"E-USE-098", "sluice help",
+                {"E-USE-098", program_name() + " help",
                  fmt::format("unknown topic {}{}", quoted(topic), did_you_mean(topic, topics)), std::move(hint)});
 }
 
@@ -19,7 +20,7 @@ std::string keys_about(std::span<const AppKeys> apps, const std::string& topic) 
     std::string keys = describe_keys(apps, topic);
     if (keys.empty()) {
         const std::vector<std::string> known = key_topics(apps);
-        refuse_topic(topic, {known.begin(), known.end()}, "sluice help keys");
+        refuse_topic(topic, {known.begin(), known.end()}, program_name() + " help keys");
     }
     return keys;
 }
@@ -48,18 +49,19 @@ int print_help(const ParsedArguments& parsed) {
         topics.push_back(other.name);
     }
     const bool is_key = !describe_keys(parsed.apps.keys(), topic).empty();
-    refuse_topic(topic, topics, is_key ? fmt::format("sluice help keys {}", topic) : "sluice --help");
+    refuse_topic(topic, topics,
+                 is_key ? fmt::format("{} help keys {}", program_name(), topic) : program_name() + " --help");
 }
 
 }  // namespace
 
 const Command help_command{
     .name = "help",
-    .synopsis = "sluice help [COMMAND | keys [SECTION | KEY | APP]]",
+    .synopsis = "[COMMAND | keys [SECTION | KEY | APP]]",
     .summary = "print the help of a command, or the keys of a job file",
     .details = {},
     .exit_codes = "  0   printed        64  wrong command line",
-    .example = "  sluice help keys pipeline.depth",
+    .example = "  {program} help keys pipeline.depth",
     .most_operands = 2,
     .run = print_help,
 };

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "core/program_name.hpp"
 #include "tools/bench/ladder/ladder.hpp"
 #include "tools/bench/ladder/report.hpp"
 #include "tools/cli/common_options.hpp"
@@ -70,7 +71,7 @@ double seconds_of(const ParsedArguments& parsed) {
 
 /// Says what makes the matrices smaller where memory is too small for them.
 ladder::LadderResult climb_on(bool gpu, const ladder::LadderOptions& options, const ladder::Report& report) {
-    ErrorText text{.id = "E-MEM-068", .where = "sluice ladder", .what = "out of memory"};
+    ErrorText text{.id = "E-MEM-068", .where = program_name() + " ladder", .what = "out of memory"};
     try {
         return gpu ? ladder::climb_cuda(options, report) : ladder::climb_host(options, report);
     } catch (const Error& error) {
@@ -123,7 +124,7 @@ int climb(const ParsedArguments& parsed) {
 
 const Command ladder_command{
     .name = "ladder",
-    .synopsis = "sluice ladder [OPTION]...",
+    .synopsis = "[OPTION]...",
     .summary = "time a matrix product, from a naive kernel to the models' own",
     .details =
         "Each rung is a kernel with one more idea than the one before: it is checked against plain sums in\n"
@@ -134,7 +135,7 @@ const Command ladder_command{
         "  0   all rungs are right       70  a rung's result is wrong\n"
         "  64  wrong command line        71  out of memory\n"
         "  69  no code for this GPU",
-    .example = "  sluice ladder --rungs 0,12-18 --m 8192 --n 8192 --k 8192 --svg > bars.svg",
+    .example = "  {program} ladder --rungs 0,12-18 --m 8192 --n 8192 --k 8192 --svg > bars.svg",
     .json = true,
     .own_options = ladder_options,
     .most_operands = 0,

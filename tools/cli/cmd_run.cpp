@@ -93,7 +93,7 @@ int run_plan(const ParsedArguments& parsed) {
 
 const Command run_command{
     .name = "run",
-    .synopsis = "sluice run JOB.toml [OPTION]...",
+    .synopsis = "JOB.toml [OPTION]...",
     .summary = "run a job: alone, or as a rank under mpirun or srun",
     .details =
         "Reads the input, computes, and writes the output in the order of the items; the output\n"
@@ -104,7 +104,7 @@ const Command run_command{
         "Progress goes to stderr: a bar on a terminal, else a line after 2, 5, 10, 30 s and so on.\n"
         "At the end comes the latency table, also written as JSON (output.report).\n"
         "Relative paths in the job and in --set start from the job file's folder.\n"
-        "`sluice help keys` lists the keys of a job.",
+        "`{program} help keys` lists the keys of a job.",
     .exit_codes =
         "  0   all items done            76  a rank hangs, or ranks lost contact\n"
         "  64  wrong command line        77  the output would replace a file of the job\n"
@@ -116,7 +116,7 @@ const Command run_command{
         "  73  cannot create the output  83  a newer attempt has taken over\n"
         "  74  a read or a write failed  84  the run's folder or the output is damaged\n"
         "  75  stopped early",
-    .example = "  mpirun -n 4 sluice run job.toml --set pipeline.depth=4",
+    .example = "  mpirun -n 4 {program} run job.toml --set pipeline.depth=4",
     .set_example = "pipeline.depth=4",
     .own_options = add_run_options,
     .most_operands = 1,
@@ -127,7 +127,7 @@ const Command run_command{
 
 const Command resume_command{
     .name = "resume",
-    .synopsis = "sluice resume RUN [OPTION]...",
+    .synopsis = "RUN [OPTION]...",
     .summary = "resume a run that ended early, without its job file",
     .details =
         "RUN is an output, its folder of parts, its run folder (labels.csv.sluice), its job file,\n"
@@ -140,8 +140,8 @@ const Command resume_command{
         "  0   all items done            75  stopped early\n"
         "  64  wrong command line        78  wrong --set, or another job than the one begun\n"
         "  66  no run found there        79  another attempt is alive\n"
-        "  and those of `sluice run`",
-    .example = "  mpirun -n 4 sluice resume labels.csv",
+        "  and those of `{program} run`",
+    .example = "  mpirun -n 4 {program} resume labels.csv",
     .set_example = "pipeline.depth=4",
     .own_options = add_run_options,
     .most_operands = 1,
@@ -152,14 +152,14 @@ const Command resume_command{
 
 const Command exec_command{
     .name = "exec",
-    .synopsis = "sluice exec --plan FILE",
+    .synopsis = "--plan FILE",
     .summary = "run a submitted job's plan, as a rank under srun or mpirun",
     .details =
-        "Called by the script of `sluice submit`. Like `sluice run`, but 0 may also mean that the\n"
-        "run stopped early in good order: `sluice stop-reason` knows.",
-    .exit_codes = "  0   done, or stopped early; else as `sluice run`",
-    .example = "  srun --mpi=pmix sluice exec --plan labels.csv.sluice/plan.toml",
-    .plan = "the plan that `sluice submit` wrote",
+        "Called by the script of `{program} submit`. Like `{program} run`, but 0 may also mean that the\n"
+        "run stopped early in good order: `{program} stop-reason` knows.",
+    .exit_codes = "  0   done, or stopped early; else as `{program} run`",
+    .example = "  srun --mpi=pmix {program} exec --plan labels.csv.sluice/plan.toml",
+    .plan = "the plan that `{program} submit` wrote",
     .most_operands = 0,
     .run = run_plan,
     .internal = true,

@@ -72,7 +72,7 @@ int print_status(const ParsedArguments& parsed) {
 
 const Command status_command{
     .name = "status",
-    .synopsis = "sluice status RUN [OPTION]...",
+    .synopsis = "RUN [OPTION]...",
     .summary = "show how far a run is, how fast, and which rank is slowest",
     .details =
         "RUN is the run's output or its folder, the job file, or the number of a Slurm job. The run\n"
@@ -83,7 +83,7 @@ const Command status_command{
         "  64  wrong command line        69  a job's number, but no Slurm to ask\n"
         "  77  a file of it is not its owner's\n"
         "  78  wrong job file",
-    .example = "  sluice status labels.csv --watch",
+    .example = "  {program} status labels.csv --watch",
     .json = true,
     .own_options = status_options,
     .most_operands = 1,

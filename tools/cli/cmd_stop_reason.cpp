@@ -5,6 +5,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
+#include "core/program_name.hpp"
 #include "core/standard_error.hpp"
 #include "slurm/run_files.hpp"
 #include "slurm/stop_reason.hpp"
@@ -28,7 +29,7 @@ void say_that_none_follows(const AttemptId& attempt) {
                          .what = fmt::format("the output is not complete, and no attempt follows attempt {}: "
                                              "slurm.resume.max = {} is used up",
                                              attempt.number, *attempt.most - 1),
-                         .hint = "`sluice submit` resumes from there"};
+                         .hint = fmt::format("`{} submit` resumes from there", program_name())};
     say(text);
 }
 
@@ -78,14 +79,14 @@ int note_follower(const ParsedArguments& parsed) {
 
 const Command stop_reason_command{
     .name = "stop-reason",
-    .synopsis = "sluice stop-reason --plan FILE --srun-rc N [--drained N]",
+    .synopsis = "--plan FILE --srun-rc N [--drained N]",
     .summary = "print why this attempt of a submitted job has ended",
     .details =
-        "Called by the script of `sluice submit` when the ranks have ended. Prints the exit code that\n"
+        "Called by the script of `{program} submit` when the ranks have ended. Prints the exit code that\n"
         "the attempt has earned, and yes if another one is worth it: it has stopped early in good\n"
         "order, has got further, and nobody has asked it to stop for good.",
     .exit_codes = "  0   printed        64  wrong command line",
-    .example = "  sluice stop-reason --plan labels.csv.sluice/plan.toml --srun-rc 137",
+    .example = "  {program} stop-reason --plan labels.csv.sluice/plan.toml --srun-rc 137",
     .plan = "the plan of the run that has ended",
     .own_options = stop_reason_options,
     .most_operands = 0,
@@ -95,13 +96,13 @@ const Command stop_reason_command{
 
 const Command follow_command{
     .name = "follow",
-    .synopsis = "sluice follow --plan FILE --job ID",
+    .synopsis = "--plan FILE --job ID",
     .summary = "record that another job continues a run when this one ends",
     .details =
-        "Called by the script of `sluice submit` when slurm.resume.mode is \"dependency\", so that status,\n"
+        "Called by the script of `{program} submit` when slurm.resume.mode is \"dependency\", so that status,\n"
         "drain, cancel and --wait turn to the new job.",
     .exit_codes = "  0   recorded     64  wrong command line",
-    .example = "  sluice follow --plan labels.csv.sluice/plan.toml --job 4712",
+    .example = "  {program} follow --plan labels.csv.sluice/plan.toml --job 4712",
     .plan = "the plan of the run that continues",
     .own_options = follow_options,
     .most_operands = 0,

@@ -134,8 +134,8 @@ int submit_job(const ParsedArguments& parsed) {
 
 const Command script_command{
     .name = "script",
-    .synopsis = "sluice script JOB.toml [OPTION]...",
-    .summary = "print the batch script that `sluice submit` would hand to Slurm",
+    .synopsis = "JOB.toml [OPTION]...",
+    .summary = "print the batch script that `{program} submit` would hand to Slurm",
     .details =
         "Only the #SBATCH lines differ from job to job: [slurm], [slurm.resume] and [layout] make\n"
         "them. What to compute stands in a plan, which submit writes beside the script: the script\n"
@@ -143,7 +143,7 @@ const Command script_command{
     .exit_codes =
         "  0   printed                   66  cannot open the job file\n"
         "  64  wrong command line        78  wrong job file or --set",
-    .example = "  sluice script job.toml --set slurm.partition=gpu",
+    .example = "  {program} script job.toml --set slurm.partition=gpu",
     .set_example = "slurm.nodes=4",
     .most_operands = 1,
     .run = print_script,
@@ -151,7 +151,7 @@ const Command script_command{
 
 const Command submit_command{
     .name = "submit",
-    .synopsis = "sluice submit JOB.toml [OPTION]... [-- SBATCH-OPTION...]",
+    .synopsis = "JOB.toml [OPTION]... [-- SBATCH-OPTION...]",
     .summary = "submit a job to Slurm, and print its number",
     .details =
         "Writes plan, script and a folder for logs to the run's folder beside the output, then calls\n"
@@ -165,8 +165,8 @@ const Command submit_command{
         "  65  wrong input or weights    78  wrong job file or --set, or another job's run\n"
         "  66  cannot open job or input  79  a job works on this output\n"
         "  69  no Slurm, or it refuses   84  the output is damaged\n"
-        "  and with --wait those of `sluice run`",
-    .example = "  sluice submit job.toml --set slurm.nodes=4 -- --qos=high",
+        "  and with --wait those of `{program} run`",
+    .example = "  {program} submit job.toml --set slurm.nodes=4 -- --qos=high",
     .set_example = "slurm.nodes=4",
     .json = true,
     .own_options = submit_options,

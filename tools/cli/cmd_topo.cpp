@@ -118,7 +118,7 @@ int draw_topology(const ParsedArguments& parsed) {
 
 const Command topo_command{
     .name = "topo",
-    .synopsis = "sluice topo [JOB.toml] [OPTION]...",
+    .synopsis = "[JOB.toml] [OPTION]...",
     .summary = "draw the machine, and where ranks and their threads sit",
     .details =
         "Shows NUMA nodes, cores, GPUs and network adapters, and the GPUs, cores and adapter that\n"
@@ -129,7 +129,7 @@ const Command topo_command{
         "  0   drawn                     65  --xml: not the XML of a machine\n"
         "  64  wrong command line        66  cannot open the job file, or that of --xml\n"
         "                                78  wrong job file or --set; or more devices than a rank sees",
-    .example = "  sluice topo --xml node.xml --ranks-per-node 4",
+    .example = "  {program} topo --xml node.xml --ranks-per-node 4",
     .json = true,
     .own_options = topo_options,
     .most_operands = 1,

@@ -49,7 +49,7 @@ int verify(const ParsedArguments& parsed) {
 
 const Command verify_command{
     .name = "verify",
-    .synopsis = "sluice verify RUN [OPTION]...",
+    .synopsis = "RUN [OPTION]...",
     .summary = "read every byte of a complete output and compare it with its manifest",
     .details =
         "RUN is an output, its folder of parts or one of them, its run folder (labels.csv.sluice),\n"
@@ -64,7 +64,7 @@ const Command verify_command{
         "  77  a file of it is not its owner's, or not a regular file\n"
         "  78  wrong job file\n"
         "  84  the output, its manifest or its job.json is damaged or missing",
-    .example = "  sluice verify labels.csv",
+    .example = "  {program} verify labels.csv",
     .json = true,
     .most_operands = 1,
     .run = verify,

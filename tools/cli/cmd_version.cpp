@@ -32,11 +32,11 @@ int print_version(const ParsedArguments& parsed) {
 
 const Command version_command{
     .name = "version",
-    .synopsis = "sluice version [--json]",
+    .synopsis = "[--json]",
     .summary = "print the versions of sluice and of what it uses",
     .details = "A line each: sluice, the commit and the compiler that it was built from and by, and the libraries.",
     .exit_codes = "  0   printed        64  wrong command line",
-    .example = "  sluice version --json",
+    .example = "  {program} version --json",
     .json = true,
     .most_operands = 0,
     .run = print_version,

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "core/program_name.hpp"
 #include "core/standard_error.hpp"
 #include "core/wording.hpp"
 #include "tools/runtime/standard_output.hpp"
@@ -44,10 +45,15 @@ const Command& command_of(std::string_view name) {
         }
         names.push_back(command.name);
     }
-    refuse("sluice",
-           fmt::format("unknown {} {}{}", name.starts_with('-') ? "option" : "command", quoted(name),
-                       did_you_mean(name, names)),
-           name.ends_with(".toml") ? fmt::format("sluice run {}", escaped(name)) : "sluice --help");
+    refuse(
+        program_name(),
+        fmt::format("unknown {} {}{}", name.starts_with('-') ? "option" : "command", quoted(name),
+                    did_you_mean(name, names)),
+        name.ends_with(".toml") ? fmt::format("{} run {}", program_name(), escaped(name)) : program_name() + " --help");
+}
+
+std::string with_program_name(std::string_view text) {
+    return replace_all(text, "{program}", program_name());
 }
 
 /// Returns `code`, the command's exit code; if 0, the code for a stdout that could not be written.
@@ -130,7 +136,7 @@ void add_set_option(Options& options, std::string_view example) {
 
 int run_command_line(Arguments arguments, const Apps& apps) {
     if (arguments.empty()) {
-        refuse("sluice", "got no command", "sluice --help");
+        refuse(program_name(), "got no command", program_name() + " --help");
     }
     if (asks_for_help(arguments.front())) {
         print(general_help());
@@ -154,7 +160,8 @@ bool is_for_ranks(Arguments arguments) {
 }
 
 void refuse_usage(const Command& command, std::string what) {
-    refuse(fmt::format("sluice {}", command.name), std::move(what), fmt::format("sluice {} --help", command.name));
+    const std::string words = fmt::format("{} {}", program_name(), command.name);
+    refuse(words, std::move(what), words + " --help");
 }
 
 std::vector<OptionName> option_names(const Command& command) {
@@ -167,7 +174,7 @@ std::vector<OptionName> option_names(const Command& command) {
 }
 
 std::string help_of(const Command& command) {
-    std::string text = fmt::format("Usage: {}\n\n{}\n", command.synopsis, command.summary);
+    std::string text = fmt::format("Usage: {{program}} {} {}\n\n{}\n", command.name, command.synopsis, command.summary);
     if (!command.details.empty()) {
         text += fmt::format("\n{}\n", command.details);
     }
@@ -176,12 +183,12 @@ std::string help_of(const Command& command) {
     text += fmt::format("\nOptions:\n{}  -h [ --help ]         print this help\n", options.str());
     text += fmt::format("\nExit codes:\n{}\n", command.exit_codes);
     text += fmt::format("\nExample:\n{}\n", command.example);
-    return text;
+    return with_program_name(text);
 }
 
 std::string general_help() {
     std::string text =
-        "Usage: sluice COMMAND [ARGUMENT]...\n\n"
+        "Usage: {program} COMMAND [ARGUMENT]...\n\n"
         "Runs one model over many independent items, on every device that it gets.\n\n"
         "Commands:\n";
     for (const Command& command : commands()) {
@@ -189,23 +196,24 @@ std::string general_help() {
             text += fmt::format("  {:<10} {}\n", command.name, command.summary);
         }
     }
-    return text +
-           "\nOptions:\n"
-           "  -h, --help   print this help; after a command, that command's\n"
-           "  --version    print the version\n\n"
-           "Exit codes:\n"
-           "  0   done                        76  a rank hangs, or ranks lost contact\n"
-           "  64  wrong command line          77  refused, to keep files safe\n"
-           "  65  wrong data in a file        78  wrong job file\n"
-           "  66  cannot open a file          79  another attempt is alive\n"
-           "  69  a device is missing         80  a GPU's hardware failed\n"
-           "  70  internal error              81  a number that is not finite\n"
-           "  71  out of memory               82  repeated attempts died\n"
-           "  73  cannot create the output    83  a newer attempt has taken over\n"
-           "  74  a read or a write failed    84  a run or an output is damaged\n"
-           "  75  stopped early, in good order\n\n"
-           "Example:\n"
-           "  sluice check job.toml && mpirun -n 4 sluice run job.toml\n";
+    text +=
+        "\nOptions:\n"
+        "  -h, --help   print this help; after a command, that command's\n"
+        "  --version    print the version\n\n"
+        "Exit codes:\n"
+        "  0   done                        76  a rank hangs, or ranks lost contact\n"
+        "  64  wrong command line          77  refused, to keep files safe\n"
+        "  65  wrong data in a file        78  wrong job file\n"
+        "  66  cannot open a file          79  another attempt is alive\n"
+        "  69  a device is missing         80  a GPU's hardware failed\n"
+        "  70  internal error              81  a number that is not finite\n"
+        "  71  out of memory               82  repeated attempts died\n"
+        "  73  cannot create the output    83  a newer attempt has taken over\n"
+        "  74  a read or a write failed    84  a run or an output is damaged\n"
+        "  75  stopped early, in good order\n\n"
+        "Example:\n"
+        "  {program} check job.toml && mpirun -n 4 {program} run job.toml\n";
+    return with_program_name(text);
 }
 
 }  // namespace sluice

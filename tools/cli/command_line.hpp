@@ -15,10 +15,10 @@ using Arguments = std::span<const std::string>;
 
 struct ParsedArguments;
 
-/// A subcommand: its help texts and its function.
+/// A subcommand: its help texts, in which "{program}" stands for the program's name, and its function.
 struct Command {
     std::string_view name;
-    std::string_view synopsis;    ///< "sluice run JOB.toml [OPTION]..."
+    std::string_view synopsis;    ///< What follows its name: "JOB.toml [OPTION]..."
     std::string_view summary;     ///< Its line in the list of commands.
     std::string_view details;     ///< A paragraph or two; may be empty.
     std::string_view exit_codes;  ///< The relevant ones, one line each.

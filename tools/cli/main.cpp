@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/launch.hpp"
+#include "core/program_name.hpp"
 #include "core/stage_error.hpp"
 #include "core/standard_error.hpp"
 #include "tools/cli/command_line.hpp"
@@ -56,6 +57,7 @@ int sluice::main(int argc, char** argv, const Apps& apps) {
     ::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes an error of the write, with a message
     std::vector<std::string> arguments;
     try {
+        name_program(argc > 0 ? argv[0] : "");
         arguments.assign(argv + (argc > 0 ? 1 : 0), argv + argc);
         return sluice::run_command_line(arguments, apps);
     } catch (const sluice::Error& error) {

@@ -3,31 +3,40 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string_view>
+
+#include "core/program_name.hpp"
+
 namespace sluice {
 namespace {
 
 constexpr SlurmVersion step_inherits_no_cpus{22, 5};  // since then srun ignores the job's --cpus-per-task
 constexpr SlurmVersion has_tres_bind{24, 5};          // and replaces --gpu-bind by it
 
+/// The command again, under `launcher`, which stands there with its options.
+std::string under(std::string_view launcher) {
+    return fmt::format("{} {} …", launcher, program_name());
+}
+
 }  // namespace
 
 std::string Remedies::meet() const {
-    return by_mpirun() ? "start it with the mpirun of the MPI that it was built with" : "srun --mpi=pmix sluice …";
+    return by_mpirun() ? "start it with the mpirun of the MPI that it was built with" : under("srun --mpi=pmix");
 }
 
 std::string Remedies::start_all(std::uint32_t tasks) const {
-    return by_slurm()    ? fmt::format("srun --mpi=pmix --ntasks={} sluice …", tasks)
-           : by_mpirun() ? fmt::format("mpirun -n {} sluice …", tasks)
+    return by_slurm()    ? under(fmt::format("srun --mpi=pmix --ntasks={}", tasks))
+           : by_mpirun() ? under(fmt::format("mpirun -n {}", tasks))
                          : fmt::format("start {} ranks", tasks);
 }
 
 std::string Remedies::all_nodes(std::uint32_t nodes) const {
-    return by_mpirun() ? "mpirun --map-by node sluice …" : fmt::format("srun --mpi=pmix --nodes={} sluice …", nodes);
+    return by_mpirun() ? under("mpirun --map-by node") : under(fmt::format("srun --mpi=pmix --nodes={}", nodes));
 }
 
 std::string Remedies::cpus_per_rank(std::uint32_t cpus, std::uint32_t ranks) const {
     if (by_mpirun()) {
-        return fmt::format("mpirun --map-by ppr:{}:node:pe={} sluice …", ranks, cpus);
+        return under(fmt::format("mpirun --map-by ppr:{}:node:pe={}", ranks, cpus));
     }
     if (!by_slurm()) {
         return fmt::format("let the process run on {} CPUs (taskset, the cgroup's cpuset)", cpus);
@@ -40,13 +49,13 @@ std::string Remedies::cpus_per_rank(std::uint32_t cpus, std::uint32_t ranks) con
 
 std::string Remedies::ranks_per_node(std::uint32_t ranks) const {
     return by_slurm()    ? fmt::format("#SBATCH --ntasks-per-node={}", ranks)
-           : by_mpirun() ? fmt::format("mpirun --map-by ppr:{}:node sluice …", ranks)
+           : by_mpirun() ? under(fmt::format("mpirun --map-by ppr:{}:node", ranks))
                          : fmt::format("start {} ranks per node", ranks);
 }
 
 std::string Remedies::no_mask() const {
     return by_slurm()    ? "srun --cpu-bind=none"
-           : by_mpirun() ? "mpirun --bind-to none sluice …"
+           : by_mpirun() ? under("mpirun --bind-to none")
                          : "start it without taskset";
 }
 
@@ -90,8 +99,7 @@ std::string Remedies::exclude(std::span<const std::string> hosts) const {
 }
 
 std::string Remedies::variable(const std::string& name, const std::string& value) const {
-    return by_mpirun() ? fmt::format("mpirun -x {}={} sluice …", name, value)
-                       : fmt::format("export {}={}", name, value);
+    return by_mpirun() ? under(fmt::format("mpirun -x {}={}", name, value)) : fmt::format("export {}={}", name, value);
 }
 
 }  // namespace sluice

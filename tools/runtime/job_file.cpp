@@ -7,6 +7,7 @@
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
+#include "core/program_name.hpp"
 
 namespace sluice {
 namespace {
@@ -29,11 +30,12 @@ std::filesystem::path output_of(const RunPaths& run) {
 void refuse_other_output(const JobFile& file, const std::filesystem::path& output, const Apps& apps) {
     const std::filesystem::path chosen = read_job(file, apps).output.path;
     if (chosen != output) {
-        throw Error(ExitCode::configuration, {.id = "E-CFG-105",
-                                              .where = "--set output.path",
-                                              .what = fmt::format("got {}, but the run to resume writes {}",
-                                                                  quoted(chosen.native()), quoted(output.native())),
-                                              .hint = "leave it out; `sluice run JOB.toml` begins another output"});
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CFG-105",
+                     .where = "--set output.path",
+                     .what = fmt::format("got {}, but the run to resume writes {}", quoted(chosen.native()),
+                                         quoted(output.native())),
+                     .hint = fmt::format("leave it out; `{} run JOB.toml` begins another output", program_name())});
     }
 }
 
@@ -59,7 +61,7 @@ JobFile kept_job(const RunPaths& run, std::vector<Override> overrides, const App
         throw Error(ExitCode::no_input, {.id = "E-RUN-116",
                                          .where = escaped(run.run_folder().native()),
                                          .what = "holds no job: run.toml is missing",
-                                         .hint = "sluice run JOB.toml resumes it"});
+                                         .hint = program_name() + " run JOB.toml resumes it"});
     }
     const JobConfig kept = read_job(file, apps);
     const std::filesystem::path output = output_of(run);

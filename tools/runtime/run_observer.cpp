@@ -8,6 +8,7 @@
 
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
+#include "core/program_name.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/runtime/progress.hpp"
 
@@ -223,9 +224,9 @@ int wait_for_run(const std::filesystem::path& run_folder) {
             signal = signals.wait(look_every);
             if (signal != 0) {
                 view.say(
-                    fmt::format("no longer waiting; job {} continues: `sluice status {}` shows how, "
-                                "`sluice cancel {}` ends it",
-                                sight.job, sight.job, sight.job));
+                    fmt::format("no longer waiting; job {0} continues: `{1} status {0}` shows how, "
+                                "`{1} cancel {0}` ends it",
+                                sight.job, program_name()));
             }
         }
     }
