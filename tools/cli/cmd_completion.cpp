@@ -9,6 +9,7 @@
 
 #include "core/config/schema.hpp"
 #include "core/program_name.hpp"
+#include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -69,8 +70,8 @@ std::string arms_of(const std::map<std::string, Words>& words) {
     return arms;
 }
 
-/// What follows the tables. `word` is what is being typed, since the last blank; bash splits it at '=', and replaces
-/// only what is behind that.
+/// What follows the tables, for a program called sluice. `word` is what is being typed, since the last blank; bash
+/// splits it at '=', and replaces only what is behind that.
 constexpr std::string_view functions = R"bash(
 _sluice_offer() { # WORD...: those that begin with the word that is being typed
     local whole
@@ -158,12 +159,16 @@ std::string bash_script(std::string_view program, const Apps& apps) {
     const auto table = [](std::string_view name, const std::map<std::string, Words>& words) {
         return fmt::format("\n{}() {{\n    case $1 in\n{}    esac\n}}\n", name, arms_of(words));
     };
+    std::string prefix = fmt::format("_{}", program);  // of names: a shell may complete several programs
+    std::ranges::replace_if(
+        prefix, [](char c) { return c == '.' || c == '-'; }, '_');
     return fmt::format(
                "# Completion for bash, printed by: {0} completion bash\n"
-               "_sluice_commands=({1})\n_sluice_keys=({2})\n_sluice_topics=({3})\n",
-               program, fmt::join(names, " "), fmt::join(key_names, " "), fmt::join(topics, " ")) +
-           table("_sluice_options", options) + table("_sluice_options_with_value", with_value) +
-           table("_sluice_values", keys) + std::string(functions) + fmt::format("\ncomplete -F _sluice {}\n", program);
+               "{1}_commands=({2})\n{1}_keys=({3})\n{1}_topics=({4})\n",
+               program, prefix, fmt::join(names, " "), fmt::join(key_names, " "), fmt::join(topics, " ")) +
+           table(prefix + "_options", options) + table(prefix + "_options_with_value", with_value) +
+           table(prefix + "_values", keys) + replace_all(functions, "_sluice", prefix) +
+           fmt::format("\ncomplete -F {} {}\n", prefix, program);
 }
 
 int print_completion(const ParsedArguments& parsed) {

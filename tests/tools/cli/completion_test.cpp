@@ -31,7 +31,8 @@ protected:
             "source \"$1\"\n"
             "compopt() { said+=\" ($2)\"; }\n"
             "COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDBREAKS=$3\n"
-            "_sluice\n"
+            "read -r _ _ function _ <<<\"$(complete -p \"${2%% *}\")\"  # complete -F FUNCTION PROGRAM\n"
+            "\"$function\"\n"
             "printf ' %s' \"${COMPREPLY[@]}\"\n"
             "printf '%s' \"$said\"\n";
         const ProcessResult result =
@@ -39,6 +40,8 @@ protected:
         EXPECT_EQ(result.err, "");
         return result.out;
     }
+
+    [[nodiscard]] const std::string& script() const { return script_; }
 
 private:
     TemporaryFolder folder_;
@@ -116,11 +119,14 @@ TEST_F(Completion, KnowsAllCommandsAndKeysOfTheHelp) {
     }
 }
 
-TEST(CompletionCommand, CompletesAnotherProgram) {
-    const std::string script = run_program({"completion", "bash", "my-app_2.0"}).out;
+TEST_F(Completion, CompletesAnotherProgramBesideThisOne) {
+    const std::string other = run_program({"completion", "bash", "my-app_2.0"}).out;
+    std::ofstream(script(), std::ios::app) << other << "_my_app_2_0_commands=(hello)\n";
 
-    EXPECT_NE(script.find("\ncomplete -F _sluice my-app_2.0\n"), std::string::npos);
-    EXPECT_EQ(script.find("complete -F _sluice sluice"), std::string::npos);
+    EXPECT_NE(other.find("\ncomplete -F _my_app_2_0 my-app_2.0\n"), std::string::npos);
+    EXPECT_EQ(other.find("_sluice"), std::string::npos);
+    EXPECT_EQ(offered("my-app_2.0 he"), " hello");
+    EXPECT_EQ(offered("sluice he"), " help");
 }
 
 TEST(CompletionCommand, RefusesShellsAndProgramsThatItDoesNotKnow) {
