@@ -72,6 +72,13 @@ std::string hint_for_missing(std::string hint, const std::filesystem::path& path
                                             std::move(hint), quoted(part->native()));
 }
 
+std::string did_you_mean_job(const std::filesystem::path& named) {
+    const std::filesystem::path job = named.native() + ".toml";
+    std::error_code unknown;  // what cannot be examined was not meant
+    return std::filesystem::is_regular_file(job, unknown) ? fmt::format("; did you mean {}?", quoted(job.native()))
+                                                          : std::string();
+}
+
 std::string lower_extension(const std::filesystem::path& path) {
     std::string extension = path.extension().native();
     std::transform(extension.begin(), extension.end(), extension.begin(),

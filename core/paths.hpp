@@ -29,6 +29,9 @@ namespace sluice {
 /// `hint` for a path that a job names and that does not exist; says so if a shell would have expanded a part of it.
 [[nodiscard]] std::string hint_for_missing(std::string hint, const std::filesystem::path& path);
 
+/// "; did you mean 'job.toml'?" for "job" where only that is a file; else empty.
+[[nodiscard]] std::string did_you_mean_job(const std::filesystem::path& named);
+
 /// "a folder", "a pipe", "a device" or "a socket". `status` is not that of a regular file.
 [[nodiscard]] std::string_view kind_of_file(const struct ::stat& status);
 

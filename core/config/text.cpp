@@ -118,13 +118,15 @@ std::string read_job_text(const std::filesystem::path& path) {
     const Descriptor file(open_to_read(path));
     struct stat status {};
     if (file.number() < 0 || ::fstat(file.number(), &status) != 0) {
-        throw Error(ExitCode::no_input, {"E-CFG-001", name, "cannot open the job file: " + system_text(errno),
+        const std::string why = system_text(errno);
+        throw Error(ExitCode::no_input, {"E-CFG-001", name, "cannot open the job file: " + why + did_you_mean_job(path),
                                          "correct its path or its permissions"});
     }
     if (!S_ISREG(status.st_mode)) {
         throw Error(ExitCode::no_input, {"E-CFG-002", name,
-                                         S_ISDIR(status.st_mode) ? "is a folder, expected a job file"
-                                                                 : "is not a regular file, expected a job file",
+                                         (S_ISDIR(status.st_mode) ? "is a folder, expected a job file"
+                                                                  : "is not a regular file, expected a job file") +
+                                             did_you_mean_job(path),
                                          "name the job file itself"});
     }
     if (static_cast<std::uintmax_t>(status.st_size) > largest_job_file) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/paths.hpp"
 #include "slurm/queue.hpp"
 #include "tools/runtime/job_file.hpp"
 
@@ -19,7 +20,7 @@ namespace {
     throw Error(ExitCode::no_input, {.id = "E-RUN-116",
                                      .where = escaped(name),
                                      .what = std::move(what),
-                                     .hint = "name its output, its folder, its job file, or its job's number"});
+                                     .hint = "name its output, its folder, its job file (.toml), or its job's number"});
 }
 
 bool is_number(const std::string& name) {
@@ -58,7 +59,7 @@ RunPaths find(const std::string& name, const Apps& apps) {
         paths = run_of_part(place);
     }
     if (!paths) {
-        refuse(name, place == name ? "no run found there"
+        refuse(name, place == name ? "no run found there" + did_you_mean_job(name)
                                    : fmt::format("has no run: none found at {}", quoted(place.native())));
     }
     return *std::move(paths);

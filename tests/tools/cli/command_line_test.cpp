@@ -113,6 +113,24 @@ TEST(CommandLine, RefusesAJobFileThatCannotBeOpened) {
     }
 }
 
+TEST(CommandLine, AsksWhetherTheJobFileOfThatNameWasMeant) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "job.toml") << good_job;
+    std::filesystem::create_directory(folder.path() / "sub");
+    std::ofstream(folder.path() / "sub.toml") << good_job;
+
+    for (const char* command :
+         {"run", "check", "topo", "doctor", "script", "submit", "resume", "verify", "status", "drain", "cancel"}) {
+        for (const std::string name : {"job", "sub"}) {
+            const ProcessResult result = sluice({command, name}, folder.path());
+
+            EXPECT_EQ(result.exit_code, 66) << command;
+            EXPECT_NE(result.err.find(name + ".toml'?\n"), std::string::npos) << command << ": " << result.err;
+        }
+        EXPECT_EQ(sluice({command, "jobs"}, folder.path()).err.find("did you mean"), std::string::npos) << command;
+    }
+}
+
 TEST(CommandLine, ListsTheAppsAsTextAndAsJson) {
     const ProcessResult text = sluice({"apps"});
     const auto json = nlohmann::json::parse(sluice({"apps", "--json"}).out);
