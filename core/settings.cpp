@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "core/error.hpp"
 
@@ -72,6 +74,12 @@ void AppSettings::set(std::string name, SettingValue value) {
 const SettingValue* AppSettings::find(std::string_view name) const noexcept {
     const auto found = std::ranges::find(entries_, name, &Entry::name);
     return found == entries_.end() ? nullptr : &found->value;
+}
+
+float AppSettings::get_float(std::string_view name) const {
+    const double number = get<double>(name);
+    const double size = std::max<double>(std::abs(number), std::numeric_limits<float>::min());
+    return number == 0 ? 0 : static_cast<float>(std::copysign(size, number));
 }
 
 const SettingValue& AppSettings::at(std::string_view name) const {

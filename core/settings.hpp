@@ -98,6 +98,9 @@ public:
         return std::get<Value>(at(name));
     }
 
+    /// A number that is present. One that is not 0 does not become 0: at least the least normal float.
+    [[nodiscard]] float get_float(std::string_view name) const;
+
     /// The job's weights file, so that an app can find files next to it. Null if weights are random, and on ranks other
     /// than 0. Not among entries().
     [[nodiscard]] const std::filesystem::path* weights() const noexcept { return weights_ ? &*weights_ : nullptr; }

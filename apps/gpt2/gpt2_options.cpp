@@ -159,22 +159,21 @@ void check_greedy(const AppSettings& settings) {
 }
 
 TokenSampling read_sampling(const AppSettings& settings) {
-    TokenSampling sampling{
-        .max_prompt = number(settings, "generate.max_prompt_tokens"),
-        .max_new = number(settings, "generate.max_new_tokens"),
-        .repetition_penalty = static_cast<float>(settings.get<double>("generate.repetition_penalty")),
-        .temperature = static_cast<float>(settings.get<double>("generate.temperature")),
-        .log_probabilities =
-            settings.get<bool>("generate.log_probability") || settings.get<bool>("generate.token_log_probabilities"),
-        .kv_cache = enum_of<KvCache>(settings.get<std::string>("generate.kv_cache_dtype")).value()};
+    TokenSampling sampling{.max_prompt = number(settings, "generate.max_prompt_tokens"),
+                           .max_new = number(settings, "generate.max_new_tokens"),
+                           .repetition_penalty = settings.get_float("generate.repetition_penalty"),
+                           .temperature = settings.get_float("generate.temperature"),
+                           .log_probabilities = settings.get<bool>("generate.log_probability") ||
+                                                settings.get<bool>("generate.token_log_probabilities"),
+                           .kv_cache = enum_of<KvCache>(settings.get<std::string>("generate.kv_cache_dtype")).value()};
     if (sampling.temperature == 0) {
         check_greedy(settings);
     }
     if (const auto* const top_k = settings.find<std::uint64_t>("generate.top_k")) {
         sampling.top_k = static_cast<std::uint32_t>(*top_k);
     }
-    if (const auto* const top_p = settings.find<double>("generate.top_p")) {
-        sampling.top_p = static_cast<float>(*top_p);
+    if (settings.find("generate.top_p") != nullptr) {
+        sampling.top_p = settings.get_float("generate.top_p");
     }
     if (const auto* const seed = settings.find<std::uint64_t>("generate.seed")) {
         sampling.seed = *seed;

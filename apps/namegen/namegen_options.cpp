@@ -87,7 +87,7 @@ NamegenOptions read_namegen_options(const AppSettings& settings) {
     options.draws = enum_of<DrawsFrom>(settings.get<std::string>("generate.rng")).value();
     Sampling& sampling = options.sampling;
     sampling.max_length = static_cast<std::uint32_t>(settings.get<std::uint64_t>("generate.max_length"));
-    sampling.temperature = static_cast<float>(settings.get<double>("generate.temperature"));
+    sampling.temperature = settings.get_float("generate.temperature");
     if (sampling.temperature == 0) {
         check_greedy(settings, options.draws);
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -102,6 +103,18 @@ TEST(Gpt2App, RefusesTokensThatAreAddedBesideVocabularyAndMerges) {
     EXPECT_THAT(refusal_of(settings), testing::HasSubstr("E-TOK-058"));
     settings.set("model.vocabulary", folder.path() / "vocab.json");
     EXPECT_EQ(refusal_of(settings), "");
+}
+
+TEST(Gpt2App, TakesNoNumberForNothingThatIsNot) {
+    AppSettings settings = settings_for_ids();
+    settings.set("generate.temperature", 1e-300);
+    settings.set("generate.top_p", 1e-300);
+    settings.set("generate.seed", std::uint64_t{1});
+
+    const TokenSampling sampling = read_options(settings).sampling;
+
+    EXPECT_EQ(sampling.temperature, std::numeric_limits<float>::min());
+    EXPECT_EQ(sampling.top_p, std::numeric_limits<float>::min());
 }
 
 TEST(Gpt2App, OpensOnRanksThatDoNotKnowTheWeights) {

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,16 @@ TEST(NamegenOptions, HaveDefaults) {
     EXPECT_EQ(options.sampling.temperature, 1);
     EXPECT_EQ(options.sampling.top_k, 0U);
     EXPECT_EQ(options.sampling.seed, 0U);
+}
+
+TEST(NamegenOptions, TakeNoTemperatureForNothingThatIsNot) {
+    const Setting seed{"generate.seed", std::uint64_t{1}};
+
+    for (const double temperature : {5e-324, 1e-300, 1e-45, 1e-38, 0.5}) {
+        const float taken = options_of({{"generate.temperature", temperature}, seed}).sampling.temperature;
+
+        EXPECT_EQ(taken, std::max(static_cast<float>(temperature), std::numeric_limits<float>::min())) << temperature;
+    }
 }
 
 TEST(NamegenOptions, AreRefusedWhenTheyContradictEachOther) {
