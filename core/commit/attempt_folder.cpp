@@ -69,7 +69,7 @@ void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::c
 /// An attempt's folder before it has its number; removed when it does not get one.
 class PreparedFolder {
 public:
-    PreparedFolder(const RunPaths& paths, const Owner& me) : path_(paths.attempts() / (".new-" + me.id)) {
+    PreparedFolder(const RunPaths& paths, const Owner& me) : PreparedFolder(paths.attempts() / (".new-" + me.id)) {
         make_folder(path_);
         File::create(heartbeat_file(path_)).close();
         File owner = File::create(owner_file(path_));
@@ -90,6 +90,9 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
 private:
+    // Complete when it returns: the destructor then removes a folder that could not be filled.
+    explicit PreparedFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
     std::filesystem::path path_;
 };
 

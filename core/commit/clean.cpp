@@ -146,4 +146,17 @@ void remove_if_alone(const AttemptFolder& attempt) {
     static_cast<void>(remove_empty_folder(paths.run_folder()));  // unless something else is kept in it
 }
 
+// Who begins in between makes another job.json, as above.
+void remove_if_unattempted(const RunPaths& paths) {
+    std::vector<ErrorText> unsaid;  // what cannot be done is left undone
+    try_to(unsaid, [&] {
+        const bool is_begun = status_of(paths.manifest()).has_value();
+        if (const int error = is_begun ? EEXIST : remove_empty_folder(paths.attempts());
+            error == 0 || error == ENOENT) {
+            remove_file(paths.identity());
+            static_cast<void>(remove_empty_folder(paths.run_folder()));
+        }
+    });
+}
+
 }  // namespace sluice

@@ -25,4 +25,7 @@ namespace sluice {
 /// a warning: the reason for its end is reported already.
 void remove_if_alone(const AttemptFolder& attempt);
 
+/// The same for an end before it: removes job.json and the empty folders, unless there is an attempt or a manifest.
+void remove_if_unattempted(const RunPaths& paths);
+
 }  // namespace sluice

@@ -119,18 +119,22 @@ CommittedOutput::CommittedOutput(CommittedOutputOptions options)
       identity_(identity_of(options_, rows_, paths_)),
       plan_(identity_.plan()),
       folders_(make_folders(options_, rows_, paths_, plan_)) {
+    try {
+        find_or_begin();
+    } catch (...) {
+        give_up(std::current_exception());
+        throw;
+    }
+}
+
+void CommittedOutput::find_or_begin() {
     if (options_.count && (read_manifest(paths_) || read_run_identity(paths_))) {
         find_count_now();
     }
     if (!find_complete()) {
         refuse_foreign_file_beside(paths_);
         check_space(paths_, plan_, size_to_come(options_, rows_));
-        try {
-            explained([this] { options_.count ? begin_uncounted() : begin(); });
-        } catch (...) {
-            give_up(std::current_exception());
-            throw;
-        }
+        explained([this] { options_.count ? begin_uncounted() : begin(); });
     }
 }
 
@@ -352,10 +356,15 @@ void CommittedOutput::abandon_if_empty() {
 }
 
 void CommittedOutput::give_up(const std::exception_ptr& why) {
+    const Failure failure = describe(why, {});
     if (!attempt_) {
+        const bool is_of_files = failure.code == ExitCode::io_error || failure.code == ExitCode::cannot_create ||
+                                 failure.code == ExitCode::out_of_memory;
+        if (is_of_files) {  // else what is there is the reason
+            remove_if_unattempted(paths_);
+        }
         return;
     }
-    const Failure failure = describe(why, {});
     try {
         note_end(attempt_->folder(), failure.code, failure.text);
     } catch (const Error&) {  // of files, as `why` may be

@@ -142,7 +142,8 @@ public:
     /// member may be called afterwards.
     void abandon_if_empty();
 
-    /// For an attempt that cannot begin: notes why, so that it does not count as one that died, and abandons it.
+    /// For an attempt that cannot begin: notes why, so that it does not count as one that died, and abandons it. If there
+    /// is none yet, after an error of files removes what the run has made, unless other attempts exist.
     void give_up(const std::exception_ptr& why);
 
     /// What determines the output's bytes; its numbers are estimates until is_counted(). Safe from any thread.
@@ -161,6 +162,7 @@ private:
     template <class Action>
     void explained(Action&& action);
     [[nodiscard]] bool find_complete();
+    void find_or_begin();
     void begin();
     void begin_uncounted();
     void acquire();

@@ -87,11 +87,19 @@ RunFolders make_run_folder(const RunPaths& paths) {
         make_folder(paths.output, shared_mode);
         sync_folder(paths.output.parent_path());
     }
-    if (make_folder(paths.run_folder())) {
-        keep_others_out(paths.run_folder());
+    const bool is_new = make_folder(paths.run_folder());
+    try {
+        if (is_new) {
+            keep_others_out(paths.run_folder());
+        }
+        sync_folder(paths.run_folder().parent_path());
+        return open_run_folder(paths);
+    } catch (const Error&) {
+        if (is_new) {
+            static_cast<void>(remove_empty_folder(paths.run_folder()));
+        }
+        throw;
     }
-    sync_folder(paths.run_folder().parent_path());
-    return open_run_folder(paths);
 }
 
 RunFolders open_run_folder(const RunPaths& paths) {

@@ -161,6 +161,19 @@ TEST(SlowDrain, OfAFirstChunkSaysThatNothingIsCommittedYet) {
     EXPECT_THAT(result.err, testing::Not(HasSubstr("resumes")));
 }
 
+TEST(SlowDrain, OfAFirstChunkLeavesNothingOfTheRun) {
+    const JobFolder job(held_texts(100, 0));
+    const auto process = job.start_alone(set({"pipeline.chunk_items=8", "fault.drain_timeout=1s"}));
+    EXPECT_TRUE(eventually([&] { return job.is_held(process->pid()); }));
+    write_file(job.path() / "labels.csv.sluice/drain", "");
+
+    const ProcessResult result = process->wait();
+
+    EXPECT_EQ(result.exit_code, 75);
+    EXPECT_THAT(result.err, HasSubstr("stopped by a drain request after 0 of 13 chunks"));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
+}
+
 TEST(CrashInTheFirstChunk, SaysThatNothingIsCommittedYet) {
     const JobFolder job(held_texts(100, 0));
     const auto process = job.start_alone(set({"pipeline.chunk_items=8"}));

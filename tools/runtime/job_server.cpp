@@ -219,7 +219,7 @@ void JobServer::finish(const Served& served) {
         progress_.reset();
         end_all(root_, reach(), std::move(end));
     }
-    send_heartbeats_while(others(), [this] { attempt_.output->abandon_if_empty(); });
+    send_heartbeats_while(others(), [this] { abandon_if_empty(root_, *attempt_.output); });
     stopped_by_ = std::move(end);
 }
 

@@ -43,10 +43,7 @@ Failure with_hint(const RankBoard& board, Failure failure) {
 void leave_end_behind(const Root& root, CommittedOutput* output, const Failure& failure) {
     root.context.shutdown_hook.note_end(failure.code, failure.text);
     if (output != nullptr && output->attempt() == 1 && !counts_as_death(failure.code)) {
-        if (root.context.board.committed().chunks == 0) {
-            root.monitor.withdraw();
-        }
-        output->abandon_if_empty();
+        abandon_if_empty(root, *output);
     }
 }
 
@@ -95,6 +92,13 @@ Failure describe_at_root(const std::exception_ptr& failure, const RankContext& c
 
 void send_heartbeats_while(MpiRemoteHub* others, const std::function<void()>& action) {
     others == nullptr ? action() : others->heartbeats().send_while(action);
+}
+
+void abandon_if_empty(const Root& root, CommittedOutput& output) {
+    if (output.attempt() == 1 && output.chunks_committed() == 0) {
+        root.monitor.withdraw();
+    }
+    output.abandon_if_empty();
 }
 
 void explain_end(const Root& root, const ErrorText& text) {

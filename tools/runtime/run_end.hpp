@@ -37,6 +37,9 @@ struct EndReach {
 /// thread that makes its MPI calls. Rethrows the exception of `action`.
 void send_heartbeats_while(MpiRemoteHub* others, const std::function<void()>& action);
 
+/// For a first attempt that ends early: if nothing is committed, removes the run's folder with its status.
+void abandon_if_empty(const Root& root, CommittedOutput& output);
+
 /// Prints `text` as the job's only message, and stores it in the run's status.
 void explain_end(const Root& root, const ErrorText& text);
 

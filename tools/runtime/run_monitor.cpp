@@ -107,6 +107,7 @@ void RunMonitor::withdraw() {
     const std::lock_guard lock(mutex_);
     if (files_ && status_.job.empty()) {
         static_cast<void>(try_to_remove_file(files_->status()));
+        static_cast<void>(try_to_remove_file(files_->drain_request()));
         files_.reset();
     }
 }

@@ -61,5 +61,29 @@ INSTANTIATE_TEST_SUITE_P(
         return std::string(test.param.error) + (test.param.layout == OutputLayout::file ? "File" : "Folder");
     });
 
+class DiskErrorAtTheBeginning : public testing::TestWithParam<OutputLayout> {};
+
+/// The n-th call fails, for every n until an attempt begins with fewer calls.
+TEST_P(DiskErrorAtTheBeginning, LeavesNothingOfTheRun) {
+    int failures = 0;
+    int exit_code = 0;
+    for (int nth = 1; exit_code != nothing_failed; ++nth) {
+        const RunFolder folder(small_job(GetParam()));
+        const std::string fault = fmt::format("call::{}=errno:ENOSPC", nth);
+        exit_code = attempt_with(fault, [&] {
+                        const CommittedOutput run(folder.options(300));
+                        ::_exit(calls_met() < static_cast<std::uint64_t>(nth) ? nothing_failed : 0);
+                    }).exit_code;
+        if (exit_code != 0 && exit_code != nothing_failed) {
+            ++failures;
+            EXPECT_FALSE(std::filesystem::exists(folder.paths().run_folder())) << fault;
+        }
+    }
+    EXPECT_GT(failures, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, DiskErrorAtTheBeginning, testing::Values(OutputLayout::file, OutputLayout::folder),
+                         name_of);
+
 }  // namespace
 }  // namespace sluice::test
