@@ -69,7 +69,7 @@ public:
     }
 
     /// Every pass reads all weights, however few texts there are.
-    std::uint32_t least_chunk() const noexcept override { return 32; }
+    std::uint32_t least_chunk() const noexcept override { return 64; }
 
     bool is_batch_invariant(Precision) const noexcept override { return true; }
 

@@ -74,7 +74,9 @@ const std::array packages{
 
 /// A folder that is one backend's own: the others meet it through kernels/kernels.hpp.
 const std::array backends{
-    Package{"kernels/host/", {"kernels/host/", "kernels/kernels.cpp", "tests/kernels/"}},
+    Package{"kernels/host/",
+            {"kernels/host/", "kernels/kernels.cpp", "tests/kernels/", "tests/support/host_precisions.hpp",
+             "tools/bench/"}},
     Package{"kernels/cuda/", {"kernels/cuda/", "kernels/kernels.cpp", "tests/kernels/", "tools/bench/"}},
 };
 
