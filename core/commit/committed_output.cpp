@@ -221,9 +221,13 @@ void CommittedOutput::adopt_earlier() {
     }
 }
 
-/// Begins to write once the number of items is known. Returns whether it is.
+/// Begins to write once the number of items is known. Returns whether it has. Another thread may abandon the output.
 bool CommittedOutput::settle(UntilCounted until) {
-    if (!committer_ && find_count(until)) {
+    if (!committer_ && (!options_.count || find_count(until))) {
+        const std::lock_guard lock(settling_);
+        if (is_abandoned_) {
+            return false;
+        }
         try {
             check_space(paths_, plan_, size_to_come(options_, rows_));
             attempt_->check_fence();
@@ -350,6 +354,8 @@ void CommittedOutput::publish() {
 }
 
 void CommittedOutput::abandon_if_empty() {
+    const std::lock_guard lock(settling_);
+    is_abandoned_ = true;
     if (!complete_ && attempt_ && chunks_committed() == 0) {
         remove_if_alone(*attempt_);
     }

@@ -138,12 +138,12 @@ public:
     void publish() override;
 
     /// For an attempt that ends early: removes everything it has made, as if the run had never begun, unless something
-    /// is committed or another attempt exists. So a wrong job can be corrected. Files that cannot be removed stay. No
-    /// member may be called afterwards.
+    /// is committed or another attempt exists. So a wrong job can be corrected. Files that cannot be removed stay. May
+    /// be called while another thread appends, which then begins to write nothing; no member may be called afterwards.
     void abandon_if_empty();
 
-    /// For an attempt that cannot begin: notes why, so that it does not count as one that died, and abandons it. If there
-    /// is none yet, after an error of files removes what the run has made, unless other attempts exist.
+    /// For an attempt that cannot begin: notes why, so that it does not count as one that died, and abandons it. If
+    /// there is none yet, after an error of files removes what the run has made, unless other attempts exist.
     void give_up(const std::exception_ptr& why);
 
     /// What determines the output's bytes; its numbers are estimates until is_counted(). Safe from any thread.
@@ -180,6 +180,8 @@ private:
     RowEncoder rows_;
     RunPaths paths_;
     mutable std::mutex mutex_;  // of changes of the identity, and of the committer's beginning
+    std::mutex settling_;       // held while the run gets its identity, or is abandoned
+    bool is_abandoned_ = false;
     RunIdentity identity_;
     PartPlan plan_;
     RunFolders folders_;

@@ -78,6 +78,30 @@ TEST_P(UncountedOutput, IsCommittedAndResumedLikeAnyOther) {
     EXPECT_EQ(run_.published(), run_.job().files());
 }
 
+/// As a thread may that ends the run while the writer learns the number of items.
+TEST_P(UncountedOutput, BeginsNoMoreOnceItIsAbandoned) {
+    CommittedOutputOptions options = uncounted();
+    CommittedOutput* output = nullptr;
+    options.count = [&, count = options.count](UntilCounted until) {
+        std::optional<CountedItems> counted = count(until);
+        if (counted) {
+            output->abandon_if_empty();
+        }
+        return counted;
+    };
+    CommittedOutput run(options);
+    output = &run;
+    append_until(run, run_.job(), 2);
+    is_known_ = true;
+
+    append_until(run, run_.job(), 3);
+    run.commit();
+
+    EXPECT_FALSE(run.is_counted());
+    EXPECT_EQ(run.chunks_committed(), 0U);
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().run_folder()));
+}
+
 TEST_P(UncountedOutput, BeginsAnewAfterADeathBeforeItWasCounted) {
     for (const char* const where : {"attempt.made", "counted", "adopt.listed", "jrn.synced"}) {
         for (const bool next_is_counted : {false, true}) {
