@@ -1,6 +1,7 @@
 #include "kernels/host/tile_product.hpp"
 
 #include <asm/prctl.h>
+#include <cpuid.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +29,19 @@ constexpr int last_register = 8;
 constexpr unsigned long supported_features = 0x1021;  // ARCH_GET_XCOMP_SUPP
 constexpr unsigned long request_feature = 0x1023;     // ARCH_REQ_XCOMP_PERM
 constexpr unsigned long tile_data = 18;
+
+/// CPUID, leaf 7: AMX, AMX-BF16 and AVX512_BF16.
+bool cpu_has_tiles() {
+    constexpr unsigned leaf = 7;
+    constexpr unsigned amx_bits = 1U << 22U | 1U << 24U;
+    constexpr unsigned avx512_bf16_bit = 1U << 5U;
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    const bool has_amx = __get_cpuid_count(leaf, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & amx_bits) == amx_bits;
+    return has_amx && __get_cpuid_count(leaf, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & avx512_bf16_bit) != 0;
+}
 
 /// The operand of LDTILECFG: all registers hold 16 rows of 64 bytes.
 struct alignas(64) TileShapes {
@@ -196,9 +210,11 @@ SLUICE_WITH_TILES void round_all(std::size_t count, const float* from, std::uint
 bool has_tiles() {
     __builtin_cpu_init();
     std::uint64_t features = 0;
-    return __builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16") &&
-           __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
-           ::syscall(SYS_arch_prctl, supported_features, &features) == 0 && (features >> tile_data & 1U) != 0;
+    const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                            __builtin_cpu_supports("avx512vl");
+    return has_avx512 && cpu_has_tiles() && ::syscall(SYS_arch_prctl, supported_features, &features) == 0 &&
+           (features >> tile_data & 1U) != 0;
 }
 
 void enable_tiles() {
