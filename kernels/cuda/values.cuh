@@ -2,6 +2,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,15 @@ __device__ __forceinline__ void unpack(const uint4& from, float (&to)[4], float)
     to[1] = __uint_as_float(from.y);
     to[2] = __uint_as_float(from.z);
     to[3] = __uint_as_float(from.w);
+}
+
+/// Two values as e4m3, the first in the lower byte; those beyond 448 become 448, and NaN stays NaN.
+__device__ __forceinline__ std::uint32_t e4m3_of(float first, float second) {
+    return __nv_cvt_float2_to_fp8x2({first, second}, __NV_SATFINITE, __NV_E4M3);
+}
+
+__device__ __forceinline__ std::uint32_t e4m3_of(__half2 two) {
+    return __nv_cvt_halfraw2_to_fp8x2(two, __NV_SATFINITE, __NV_E4M3);
 }
 
 __device__ __forceinline__ __half2 half2_of(const uint4& from, int i) {

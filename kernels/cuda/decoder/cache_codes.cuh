@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/values.cuh"
 #include "kernels/token_sampling.hpp"
 
 /// The codes of one byte that a cache keeps values in, and the scales of its rows.
@@ -37,10 +38,7 @@ struct CacheCodes<KvCache::fp8> {
     }
 
     __device__ static __forceinline__ std::uint32_t four(float a, float b, float c, float d, float factor) {
-        const auto two = [&](float first, float second) -> std::uint32_t {
-            return __nv_cvt_float2_to_fp8x2({first * factor, second * factor}, __NV_SATFINITE, __NV_E4M3);
-        };
-        return two(a, b) | two(c, d) << 16U;
+        return values::e4m3_of(a * factor, b * factor) | values::e4m3_of(c * factor, d * factor) << 16U;
     }
 
     /// What the lower or the upper two codes of a word stand for, in fp16.

@@ -18,10 +18,12 @@
 namespace sluice::gemm {
 
 /// Stores a warp's sums. Boxes of 16 rows by 64 columns are in shared memory, from which the copy engine stores them
-/// while the next tile is multiplied. The residual is loaded into the boxes the same way. `gated`: GemmShape::gated; a
-/// flag among the arguments makes all products slower.
-template <class Type, class C, bool gated = false>
+/// while the next tile is multiplied. The residual is loaded into the boxes the same way. What becomes of the results
+/// is not among the arguments, as that would make all products slower.
+template <class Type, class C, Results kind = Results::values>
 class BoxEpilogue {
+    static constexpr bool are_codes = kind == Results::codes_by_tanh || kind == Results::codes_by_erf;
+
 public:
     using Target = BoxTarget;
 
@@ -45,7 +47,8 @@ public:
           layout_(layout),
           out_(&target.out),
           residual_(&target.residual),
-          gated_out_(target.gated_out),
+          rows_(target.rows),
+          code_scale_(are_codes ? *target.code_scale : 1.0F),
           warp_(consumer * warps_per_warpgroup + threadIdx.x % warpgroup_threads / 32),
           lane_(threadIdx.x % 32),
           first_row_((C::ping_pong ? 0 : consumer) * C::blocks * product_rows +
@@ -116,8 +119,14 @@ private:
             values[i] = sums[chunk * (box_columns / 2) + i];
         }
         terms_.apply(values, chunk * box_columns);
-        if constexpr (gated) {
+        if constexpr (kind == Results::gated) {
             store_gated(values, block, chunk);
+            return;
+        }
+        if constexpr (are_codes) {
+            std::uint32_t codes[box_columns / 4];  // a word for two columns of both rows
+            encode(values, codes);
+            store_codes(codes, block, chunk);
             return;
         }
         activate<Type>(values, arguments_.activation);
@@ -166,8 +175,37 @@ private:
             transpose_among_four(words);
             const std::uint32_t row = lane_row(block, half);
             if (row < arguments_.rows && column < columns) {
-                ptx::store_global_16(static_cast<Type*>(gated_out_) + std::size_t{row} * columns + column,
+                ptx::store_global_16(static_cast<Type*>(rows_) + std::size_t{row} * columns + column,
                                      {words[0], words[1], words[2], words[3]});
+            }
+        }
+    }
+
+    /// codes[j] are those of values 2 j and 2 j + 1.
+    __device__ __forceinline__ void encode(const float (&values)[box_columns / 2],
+                                           std::uint32_t (&codes)[box_columns / 4]) const {
+        const __half2 scale = __float2half2_rn(code_scale_);
+#pragma unroll
+        for (std::uint32_t j = 0; j < box_columns / 4; ++j) {
+            const float first = values[2 * j];
+            const float second = values[2 * j + 1];
+            codes[j] = kind == Results::codes_by_tanh
+                           ? values::e4m3_of(scaled_gelu_tanh_about(__floats2half2_rn(first, second), scale))
+                           : values::e4m3_of(gelu_erf(first) * code_scale_, gelu_erf(second) * code_scale_);
+        }
+    }
+
+    /// Stores a box's codes straight from registers, in Fp8GemmMemory's order: those of a lane are together.
+    __device__ __forceinline__ void store_codes(const std::uint32_t (&codes)[box_columns / 4], std::uint32_t block,
+                                                std::uint32_t chunk) const {
+        const std::uint32_t column = static_cast<std::uint32_t>(column_of(chunk)) + lane_ % 4 * 16;
+#pragma unroll
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            const auto word = [&](std::uint32_t i) { return codes[4 * i + half] | codes[4 * i + 2 + half] << 16; };
+            const std::uint32_t row = lane_row(block, half);
+            if (row < arguments_.rows && column < arguments_.columns) {
+                ptx::store_global_16(static_cast<std::byte*>(rows_) + std::size_t{row} * arguments_.columns + column,
+                                     {word(0), word(1), word(2), word(3)});
             }
         }
     }
@@ -236,7 +274,8 @@ private:
     Layout<C> layout_;
     const CUtensorMap* out_;
     const CUtensorMap* residual_;
-    void* gated_out_;
+    void* rows_;
+    float code_scale_;
     std::uint32_t warp_;
     std::uint32_t lane_;
     std::uint32_t first_row_;

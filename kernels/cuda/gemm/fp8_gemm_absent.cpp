@@ -10,7 +10,7 @@ namespace {
 
 }  // namespace
 
-Fp8Gemm::Fp8Gemm(const GemmShape&, const Fp8GemmMemory&, const GemmOptions&) {
+Fp8Gemm::Fp8Gemm(const GemmShape&, Fp8Sums, const Fp8GemmMemory&, const GemmOptions&) {
     refuse_fp8_product();
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/wgmma.cuh"
+#include "kernels/cuda/wgmma_wide.cuh"
 
 /// Products of e4m3; a row of 128 bytes is 128 of depth.
 namespace sluice::wgmma {
@@ -39,5 +40,17 @@ SLUICE_WGMMA(192, SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2, "%96, 
 #undef SLUICE_SUMS_32
 #undef SLUICE_SUMS_8
 // clang-format on
+
+struct E4m3 {};
+
+/// As in wgmma_wide.cuh, of e4m3.
+template <>
+__device__ __forceinline__ void multiply<E4m3, 128>(float (&d)[64], std::uint64_t a, std::uint64_t b) {
+    multiply_e4m3<128>(d, a, b, true);
+}
+template <>
+__device__ __forceinline__ void multiply<E4m3, 192>(float (&d)[96], std::uint64_t a, std::uint64_t b) {
+    multiply_e4m3<192>(d, a, b, true);
+}
 
 }  // namespace sluice::wgmma

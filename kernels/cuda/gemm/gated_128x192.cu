@@ -4,7 +4,7 @@
 namespace sluice::gemm {
 
 GemmKernel gated_128x192_in_pairs() {
-    return make_kernel<Config<2, 2, 192, 4, 3, 2, 1, true>, true>();
+    return make_kernel<Config<2, 2, 192, 4, 3, 2, 1, true>, Results::gated>();
 }
 
 }  // namespace sluice::gemm

@@ -24,7 +24,7 @@ std::shared_ptr<const Work> make_wgmma_gemm(const GemmShape& shape, Precision pr
     }
     BoxTarget target = make_box_target(precision, memory.out, memory.residual, shape.rows,
                                        shape.gated ? shape.columns / 2 : shape.columns);
-    target.gated_out = memory.out;
+    target.rows = memory.out;
     return make_wgmma_product(
         kernel, "product", arguments_of(shape, memory, options, divide_up(shape.depth, step_depth)),
         make_step_operands(precision, kernel.tile, memory.a, shape.rows, memory.b, shape.columns, shape.depth), target,

@@ -12,6 +12,14 @@ namespace sluice::gemm {
 
 struct Arguments;
 
+/// What a kernel's results become.
+enum class Results : std::uint8_t {
+    values,
+    gated,          ///< GemmShape::gated
+    codes_by_tanh,  ///< e4m3 of gelu_tanh, times a scale
+    codes_by_erf,   ///< of gelu_erf
+};
+
 /// The kernel of one tile and its launch parameters.
 template <class Operands, class Target>
 struct ProductKernel {
@@ -33,8 +41,9 @@ struct StepOperands {
 /// Results of Gemm's kernel by wgmma and the residual: copies of boxes.
 struct BoxTarget {
     CUtensorMap out;
-    CUtensorMap residual;  // `out` if there is none
-    void* gated_out = nullptr;
+    CUtensorMap residual;               // `out` if there is none
+    void* rows = nullptr;               // for results that are stored straight
+    const float* code_scale = nullptr;  // of results that are codes
 };
 
 /// The kernels of one tile.

@@ -110,7 +110,8 @@ struct Arguments {
     const float* row_scales = nullptr;  // null for none
     std::uint32_t rows;                 // of all tiles
     RowNorm norm{};
-    RowSums* out_sums = nullptr;  // null for none
+    RowSums* out_sums = nullptr;   // null for none
+    const float* scale = nullptr;  // of all sums; null for none
 };
 
 /// Addresses in shared memory: operands of each stage, boxes, scales, bias, and the barriers.

@@ -23,11 +23,11 @@ ProductKernel<Operands, Target> make_product_kernel(void (*function)(Arguments, 
 }
 
 /// Each tile's kernel has its own source file: they take long to compile.
-template <class C, bool gated = false>
+template <class C, Results results = Results::values>
 GemmKernel make_kernel() {
     using Bf16 = __nv_bfloat16;
-    return {.bf16 = make_product_kernel<C>(&multiply<Bf16, C, StepLoader<C>, BoxEpilogue<Bf16, C, gated>>),
-            .fp16 = make_product_kernel<C>(&multiply<__half, C, StepLoader<C>, BoxEpilogue<__half, C, gated>>)};
+    return {.bf16 = make_product_kernel<C>(&multiply<Bf16, C, StepLoader<C>, BoxEpilogue<Bf16, C, results>>),
+            .fp16 = make_product_kernel<C>(&multiply<__half, C, StepLoader<C>, BoxEpilogue<__half, C, results>>)};
 }
 
 }  // namespace sluice::gemm

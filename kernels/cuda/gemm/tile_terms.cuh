@@ -30,6 +30,7 @@ public:
         if (threadIdx.x < first) {
             return;
         }
+        const float scale = arguments.scale == nullptr ? 1.0F : *arguments.scale;
         std::uint32_t number = 0;
         for (Tiles<C> tiles(arguments); tiles.any(); tiles.next(), ++number) {
             const std::uint32_t set = number % C::term_sets;
@@ -44,7 +45,7 @@ public:
             }
             for (std::uint32_t r = threadIdx.x - first; r < C::rows; r += threads) {
                 const std::uint32_t row = min(static_cast<std::uint32_t>(tiles.row()) + r, arguments.rows - 1);
-                ptx::store_shared(layout.scales(set) + r * 4, scale_of(arguments, row));
+                ptx::store_shared(layout.scales(set) + r * 4, scale_of(arguments, row) * scale);
             }
 #pragma unroll
             for (std::uint32_t i = 0; i < std::size(bias); ++i) {

@@ -80,13 +80,14 @@ Fp8Product product_of_e4m3(const Size& size, const Operands& operands) {
     const auto b = round_factor(operands.b, size.n, size.k);
     check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     return {a, b,
-            Fp8Gemm({.rows = size.m, .columns = size.n, .depth = size.k}, {.a = a->e4m3.as(),
-                                                                           .b = b->e4m3.as(),
-                                                                           .a_scales = a->scales.as<float>(),
-                                                                           .b_scales = b->scales.as<float>(),
-                                                                           .bias = nullptr,
-                                                                           .residual = nullptr,
-                                                                           .out = operands.out})};
+            Fp8Gemm({.rows = size.m, .columns = size.n, .depth = size.k}, Fp8Sums::promoted,
+                    {.a = a->e4m3.as(),
+                     .b = b->e4m3.as(),
+                     .a_scales = a->scales.as<float>(),
+                     .b_scales = b->scales.as<float>(),
+                     .bias = nullptr,
+                     .residual = nullptr,
+                     .out = operands.out})};
 }
 
 MadeProduct make_fp8(const Size& size, const Operands& operands) {
