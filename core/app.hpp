@@ -92,6 +92,9 @@ public:
     /// none for cuda.
     [[nodiscard]] virtual bool runs_on([[maybe_unused]] DeviceKind kind) const noexcept { return true; }
 
+    /// Whether the app has models that compute in fp8 on GPUs. If not, a job in fp8 is refused.
+    [[nodiscard]] virtual bool has_fp8() const noexcept { return false; }
+
     /// Throws Error (configuration) if no model supports the settings in `precision` on such devices.
     virtual void check([[maybe_unused]] Precision precision, [[maybe_unused]] DeviceKind kind) const {}
 

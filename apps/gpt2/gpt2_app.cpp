@@ -52,15 +52,18 @@ public:
 
     IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
 
+    bool has_fp8() const noexcept override { return true; }
+
     void check(Precision precision, DeviceKind kind) const override {
         const bool quantises =
-            kind == DeviceKind::cuda && (precision == Precision::bf16 || precision == Precision::fp16);
+            kind == DeviceKind::cuda &&
+            (precision == Precision::bf16 || precision == Precision::fp16 || precision == Precision::fp8);
         if (options_.sampling.kv_cache != KvCache::as_computed && !quantises) {
             throw Error(
                 ExitCode::configuration,
                 {.id = "E-CFG-174",
                  .where = "generate.kv_cache_dtype",
-                 .what = fmt::format("got \"{}\", which keeps keys and values of bf16 and fp16 on GPUs, and the "
+                 .what = fmt::format("got \"{}\", which keeps keys and values of bf16, fp16 and fp8 on GPUs, and the "
                                      "job computes in {} on {}",
                                      name_of(options_.sampling.kv_cache), name_of(precision),
                                      kind == DeviceKind::cuda ? "GPUs" : "the host"),

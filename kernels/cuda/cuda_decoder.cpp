@@ -30,24 +30,26 @@ namespace {
 /// Refuses what the tensor cores' kernels do not have.
 void check_shape(const DecoderShape& shape, Precision precision) {
     constexpr std::uint32_t multiple = 8;
+    constexpr std::uint32_t of_codes = 16;
     const std::uint32_t head_size = shape.size_of_head();
-    const bool multiples =
-        shape.width % multiple == 0 && shape.query_width() % multiple == 0 && shape.inner % multiple == 0;
+    const bool multiples = shape.width % (precision == Precision::fp8 ? of_codes : multiple) == 0 &&
+                           shape.query_width() % multiple == 0 &&
+                           shape.inner % (decoder::contracts_codes(shape, precision) ? 4 * of_codes : multiple) == 0;
     const bool heads = !decoder::is_narrow(precision) ||
                        (decoder::has_tensor_heads(head_size) && shape.width <= decoder::most_norm_width);
     if (precision == Precision::fp32 || (multiples && heads)) {
         return;
     }
-    throw Error(
-        ExitCode::unavailable,
-        {.id = "E-GPU-067",
-         .where = "run.precision",
-         .what = std::string("in ") + std::string(name_of(precision)) + " a GPU has no decoder of width " +
-                 std::to_string(shape.width) + ", " + std::to_string(shape.heads) + " heads of " +
-                 std::to_string(head_size) + " and an inner width of " + std::to_string(shape.inner) +
-                 ": widths are multiples of 8; in bf16 and fp16 the first is at most 4096, and heads are of 32, "
-                 "64 or 128",
-         .hint = "set run.precision = \"fp32\""});
+    throw Error(ExitCode::unavailable,
+                {.id = "E-GPU-067",
+                 .where = "run.precision",
+                 .what = std::string("in ") + std::string(name_of(precision)) + " a GPU has no decoder of width " +
+                         std::to_string(shape.width) + ", " + std::to_string(shape.heads) + " heads of " +
+                         std::to_string(head_size) + " and an inner width of " + std::to_string(shape.inner) +
+                         ": widths are multiples of 8, in fp8 the first is one of 16 and, without gates, the last of "
+                         "64; in bf16, fp16 and fp8 the first is at most 4096, and "
+                         "heads are of 32, 64 or 128",
+                 .hint = "set run.precision = \"fp32\""});
 }
 
 /// `shape` is of the longest text.
@@ -66,16 +68,19 @@ void check_positions(const DecoderShape& shape, Precision precision) {
     }
 }
 
-/// Products in two parts add up in twice as many registers as mma.sync leaves.
+/// Products in two parts add up in twice as many registers as mma.sync leaves; those of e4m3 are written for wgmma.
 void check_decoder_instructions(Device& device, Precision precision) {
-    if (precision == Precision::tf32x3 && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
+    const bool by_wgmma_only = precision == Precision::tf32x3 || precision == Precision::fp8;
+    if (by_wgmma_only && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
         throw Error(
             ExitCode::unavailable,
             {.id = "E-GPU-063",
              .where = "run.precision",
              .what = std::string("a decoder in ") + std::string(name_of(precision)) +
                      " needs a GPU of compute capability 9.0 and a build for 90a, got " + std::string(device.name()),
-             .hint = "set run.precision = \"fp32\", or build with 90a in CMAKE_CUDA_ARCHITECTURES"});
+             .hint = precision == Precision::fp8
+                         ? "set run.precision = \"bf16\", or build with 90a in CMAKE_CUDA_ARCHITECTURES"
+                         : "set run.precision = \"fp32\", or build with 90a in CMAKE_CUDA_ARCHITECTURES"});
     }
 }
 
@@ -163,7 +168,7 @@ public:
                                        .sizes = sizes,
                                        .weights = weights_,
                                        .memory = memory_};
-        passes_ = decoder::is_narrow(precision) ? make_narrow_passes(setup) : make_float_passes(setup);
+        passes_ = decoder::make_passes(setup);
     }
 
     using Operation::enqueue;
@@ -234,7 +239,7 @@ public:
           sampling_(sampling),
           weights_(shape_, precision, weights, packed) {
         expects(sampling.kv_cache == KvCache::as_computed || decoder::is_narrow(precision),
-                "decoder: keys and values are quantised in bf16 and fp16 only");
+                "decoder: keys and values are quantised where they have two bytes only");
         check_shape(shape_, precision);
         check_positions(shape_, precision);
     }

@@ -1,5 +1,7 @@
 #include "kernels/cuda_kernels.hpp"
 
+#include <string>
+
 #include "core/error.hpp"
 #include "kernels/cuda/cuda_layers.hpp"
 
@@ -117,9 +119,10 @@ const Family& in_precision(Precision precision) {
         case Precision::fp16:
             return fp16;
         case Precision::certified:
+        case Precision::fp8:
             break;
     }
-    throw ContractViolation("certified is three precisions, not one of a kernel");
+    throw ContractViolation("no precision of these kernels: " + std::string(name_of(precision)));
 }
 
 }  // namespace
@@ -133,7 +136,8 @@ const GeneratorKernels& cuda_generator_kernels(Precision precision) {
 }
 
 const DecoderKernels& cuda_decoder_kernels(Precision precision) {
-    return in_precision<CudaDecoders>(precision);
+    static const CudaDecoders fp8(Precision::fp8);
+    return precision == Precision::fp8 ? fp8 : in_precision<CudaDecoders>(precision);
 }
 
 }  // namespace sluice

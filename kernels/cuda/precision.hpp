@@ -29,6 +29,11 @@ namespace sluice {
     return precision == Precision::tf32x3 ? Precision::fp32 : precision;
 }
 
+/// Precision of what is stored besides the factors of products.
+[[nodiscard]] constexpr Precision values_in(Precision precision) noexcept {
+    return precision == Precision::fp8 ? Precision::bf16 : precision;
+}
+
 /// Encodes `values`, rows of `row`, in `precision`, rounded to nearest even. In two parts, a row's first parts precede
 /// all its second ones. Throws Error (numeric) for a finite value beyond fp16's range.
 [[nodiscard]] std::vector<std::byte> encode(Precision precision, std::span<const float> values, std::size_t row = 1);

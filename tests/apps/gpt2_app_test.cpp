@@ -32,7 +32,7 @@ TEST(Gpt2App, RunsOnEveryKindOfDevice) {
     EXPECT_TRUE(app->runs_on(DeviceKind::cuda));
 }
 
-TEST(Gpt2App, QuantisesKeysAndValuesOnGpusInBf16AndFp16Only) {
+TEST(Gpt2App, QuantisesKeysAndValuesOfTwoBytesOnGpusOnly) {
     const auto message = [&](const std::string& cache, Precision precision, DeviceKind kind) -> std::string {
         AppSettings settings = default_settings(gpt2_keys());
         settings.set("generate.kv_cache_dtype", cache);
@@ -49,6 +49,7 @@ TEST(Gpt2App, QuantisesKeysAndValuesOnGpusInBf16AndFp16Only) {
     for (const std::string cache : {"fp8", "int8"}) {
         EXPECT_EQ(message(cache, Precision::bf16, DeviceKind::cuda), "");
         EXPECT_EQ(message(cache, Precision::fp16, DeviceKind::cuda), "");
+        EXPECT_EQ(message(cache, Precision::fp8, DeviceKind::cuda), "");
         for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::tf32x3, Precision::certified}) {
             const std::string refusal = message(cache, precision, DeviceKind::cuda);
             EXPECT_THAT(refusal, testing::HasSubstr("E-CFG-174")) << name_of(precision);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <iterator>
 #include <numbers>
+#include <numeric>
 #include <random>
 
 namespace sluice::test {
@@ -45,6 +47,90 @@ Doubles product(const Doubles& x, const DecoderLinear& linear) {
     }
     return y;
 }
+
+double in_four_bits(double value) {
+    int exponent = 0;
+    const double mantissa = std::frexp(value, &exponent);  // 0.5 to 1
+    return std::ldexp(std::nearbyint(mantissa * 16) / 16, exponent);
+}
+
+void round_to_four_bits(Doubles& values) {
+    std::ranges::transform(values, values.begin(), in_four_bits);
+}
+
+/// A product of normalised rows.
+class NormedProduct {
+public:
+    NormedProduct(const DecoderShape& shape, const DecoderNorm& norm, const DecoderLinear& linear, PlainFactors factors)
+        : shape_(shape),
+          norm_(norm),
+          linear_(linear),
+          rounds_(factors == PlainFactors::four_bits),
+          ones_(shape.width, 1) {
+        const std::size_t inputs = shape.width;
+        const std::size_t outputs = linear.weights.size() / inputs;
+        for (std::size_t o = 0; rounds_ && o < outputs; ++o) {
+            Doubles& row = weights_.emplace_back(inputs);
+            for (std::size_t i = 0; i < inputs; ++i) {
+                const std::size_t at = linear.order == MatrixOrder::by_outputs ? o * inputs + i : i * outputs + o;
+                row[i] = static_cast<double>(linear.weights[at]) * static_cast<double>(norm.gamma[i]);
+            }
+            const double mean = shape.normalisation == DecoderNormalisation::layer
+                                    ? std::reduce(row.begin(), row.end()) / static_cast<double>(inputs)
+                                    : 0;
+            std::ranges::transform(row, row.begin(), [&](double value) { return in_four_bits(value - mean); });
+        }
+    }
+
+    [[nodiscard]] Doubles operator()(const Doubles& x) const {
+        if (!rounds_) {
+            return product(normalised(shape_, x, norm_), linear_);
+        }
+        Doubles row = normalised(shape_, x, {.gamma = ones_});
+        round_to_four_bits(row);
+        Doubles beta(norm_.beta.begin(), norm_.beta.end());
+        beta.resize(x.size());
+        Doubles y = product(beta, linear_);
+        for (std::size_t o = 0; o < y.size(); ++o) {
+            y[o] = std::inner_product(row.begin(), row.end(), weights_[o].begin(), y[o]);
+        }
+        return y;
+    }
+
+private:
+    const DecoderShape& shape_;
+    DecoderNorm norm_;
+    DecoderLinear linear_;
+    bool rounds_;
+    std::vector<float> ones_;
+    std::vector<Doubles> weights_;  // rounded, by outputs
+};
+
+/// The product of inner values.
+class InnerProduct {
+public:
+    InnerProduct(const DecoderShape& shape, const DecoderLinear& linear, PlainFactors factors)
+        : linear_(linear), rounds_(factors == PlainFactors::four_bits && !shape.gated) {
+        if (rounds_) {
+            std::ranges::transform(linear.weights, std::back_inserter(weights_), [](float value) {
+                return static_cast<float>(in_four_bits(static_cast<double>(value)));
+            });
+            linear_.weights = weights_;
+        }
+    }
+
+    [[nodiscard]] Doubles operator()(Doubles inner) const {
+        if (rounds_) {
+            round_to_four_bits(inner);
+        }
+        return product(inner, linear_);
+    }
+
+private:
+    DecoderLinear linear_;
+    bool rounds_;
+    std::vector<float> weights_{};
+};
 
 double activated(DecoderActivation activation, double x) {
     switch (activation) {
@@ -131,7 +217,8 @@ void add(Doubles& to, const Doubles& change) {
 }  // namespace
 
 std::vector<double> plain_decoder_scores(const DecoderShape& shape, const DecoderWeights& weights,
-                                         std::span<const std::uint32_t> tokens, std::size_t prompt) {
+                                         std::span<const std::uint32_t> tokens, std::size_t prompt,
+                                         PlainFactors factors) {
     const std::size_t whole = shape.mask == AttentionMask::prefix ? prompt : 0;
     std::vector<Doubles> x(tokens.size(), Doubles(shape.width));
     for (std::size_t p = 0; p < tokens.size(); ++p) {
@@ -141,9 +228,12 @@ std::vector<double> plain_decoder_scores(const DecoderShape& shape, const Decode
         }
     }
     for (const DecoderBlockWeights& block : weights.blocks) {
+        const NormedProduct to_queries(shape, block.attention_norm, block.attention, factors);
+        const NormedProduct expand(shape, block.inner_norm, block.expansion, factors);
+        const InnerProduct contract(shape, block.contraction, factors);
         std::vector<Doubles> qkv;
         for (const Doubles& row : x) {
-            qkv.push_back(product(normalised(shape, row, block.attention_norm), block.attention));
+            qkv.push_back(to_queries(row));
             if (shape.rotary) {
                 turn(shape, qkv.back(), 0, shape.heads, qkv.size() - 1);
                 turn(shape, qkv.back(), shape.query_width(), shape.heads_of_keys(), qkv.size() - 1);
@@ -151,8 +241,7 @@ std::vector<double> plain_decoder_scores(const DecoderShape& shape, const Decode
         }
         for (std::size_t p = 0; p < x.size(); ++p) {
             add(x[p], product(attended(shape, qkv, p, std::max(p + 1, whole)), block.projection));
-            const Doubles expanded = product(normalised(shape, x[p], block.inner_norm), block.expansion);
-            add(x[p], product(inner_of(shape, expanded), block.contraction));
+            add(x[p], contract(inner_of(shape, expand(x[p]))));
         }
     }
     const Doubles last = normalised(shape, x.back(), weights.last_norm);

@@ -8,12 +8,22 @@
 
 namespace sluice::test {
 
+/// What products multiply.
+enum class PlainFactors {
+    exact,
+    /// Normalised rows without gamma and beta, and the products' weights with gamma, less their mean over the inputs
+    /// unless the normalisation is by the root mean square, are rounded to four bits of significance; so are inner
+    /// values that no gates have made, and their weights. The rest is exact.
+    four_bits,
+};
+
 /// Scores of the token after `tokens`, in fp64, straight from the formulas, with every position computed anew.
 /// `prompt`: number of tokens that AttentionMask::prefix treats as the prompt. Radford et al. 2019 (GPT-2); Touvron et
 /// al. 2023 (Llama), with Zhang, Sennrich 2019 (RMS normalisation), Shazeer 2020 (gates), Su et al. 2021 (rotary
 /// positions; pairs of values half a head apart), Ainslie et al. 2023 (grouped heads).
 [[nodiscard]] std::vector<double> plain_decoder_scores(const DecoderShape& shape, const DecoderWeights& weights,
-                                                       std::span<const std::uint32_t> tokens, std::size_t prompt = 0);
+                                                       std::span<const std::uint32_t> tokens, std::size_t prompt = 0,
+                                                       PlainFactors factors = PlainFactors::exact);
 
 /// Optional parts of a decoder's weights, and their layout.
 struct DecoderParts {

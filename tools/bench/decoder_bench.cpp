@@ -18,6 +18,8 @@ double sustained_flops(Precision precision) {
             return 340e12;
         case Precision::tf32x3:
             return 680e12 / 3;  // three fp16 products for one
+        case Precision::fp8:
+            return 1150e12;  // as if all were in e4m3
         default:
             return 50e12;
     }

@@ -39,7 +39,7 @@ struct PassWork {
     double cached_rows;  ///< Whose keys and values no product writes to the cache.
     double positions;
     double value_bytes;
-    bool normalises_all;  ///< Otherwise products scale their rows, and only the head's are normalised.
+    double normed_bytes;  ///< Of a value that is written for a block's product; 0: products scale their rows.
 
     [[nodiscard]] Work of(std::string_view kind) const {
         const double width = shape.width;
@@ -67,7 +67,8 @@ struct PassWork {
             return {.bytes = rows * (2 * row_bytes + 4 * width)};
         }
         if (kind == "normalisation") {
-            return {.bytes = ((normalises_all ? all + layers * rows : 0) + entries) * 2 * row_bytes};
+            const double of_blocks = normed_bytes == 0 ? 0 : (all + layers * rows) * (row_bytes + width * normed_bytes);
+            return {.bytes = of_blocks + entries * 2 * row_bytes};
         }
         if (kind == "into the cache") {
             return {.bytes = cached_rows * 4 * key_bytes};
@@ -115,7 +116,7 @@ public:
                                        .sizes = sizes_,
                                        .weights = weights_,
                                        .memory = memory_};
-        passes_ = decoder::is_narrow(precision) ? make_narrow_passes(setup) : make_float_passes(setup);
+        passes_ = decoder::make_passes(setup);
         items_ = std::min(sizes_.slots, sizes_.pages / sizes_.text_pages);
         const std::vector<std::byte> items =
             items_of({.items = items_, .least = prompts.least, .most = prompts.most}, sampling_, shape_.vocabulary);
@@ -190,6 +191,13 @@ private:
         return times;
     }
 
+    /// Of a product.
+    [[nodiscard]] Precision factors_of(std::string_view kind) const {
+        const bool in_values = kind == "projection" || kind == "head" ||
+                               (kind == "contraction" && !decoder::contracts_codes(shape_, precision_));
+        return in_values ? values_in(precision_) : precision_;
+    }
+
     void print_pass(const char* name, std::uint32_t number, cudaStream_t stream) {
         constexpr int repeats = 5;
         std::map<std::string, std::vector<double>> samples;
@@ -215,8 +223,10 @@ private:
                             .prompt_rows = static_cast<double>(seen_.beginning_rows),
                             .cached_rows = static_cast<double>(cached_rows),
                             .positions = sampling_.max_prompt + (number == 0 ? 0.0 : 3.0),
-                            .value_bytes = static_cast<double>(number_bytes(precision_)),
-                            .normalises_all = !decoder::is_narrow(precision_)};
+                            .value_bytes = static_cast<double>(number_bytes(values_in(precision_))),
+                            .normed_bytes = precision_ == Precision::fp8     ? 1.0
+                                            : decoder::is_narrow(precision_) ? 0.0
+                                                                             : 4.0};
         fmt::print(" a pass of {}: {} rows, {} of prompts, {} want scores; kernels apart, medians of {}\n", name,
                    seen_.rows, seen_.beginning_rows, seen_.entries, repeats);
         double all = 0;
@@ -225,7 +235,7 @@ private:
             std::ranges::sort(us);
             const double median = us[us.size() / 2];
             const Work of = work.of(kind);
-            const double limit = 1e6 * std::max(of.flop / sustained_flops(precision_), of.bytes / memory_rate);
+            const double limit = 1e6 * std::max(of.flop / sustained_flops(factors_of(kind)), of.bytes / memory_rate);
             all += median;
             all_limits += limit;
             fmt::print("  {:24} {:9.1f} us, limit {:9.1f} us, {:5.1f} %{}\n", kind, median, limit, 100 * limit / median,

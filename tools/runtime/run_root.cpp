@@ -190,6 +190,10 @@ Roofline roofline_of(const PreparedJob& job, std::uint32_t device_number, std::c
     const ProductWork work =
         host ? ProductWork{.precision = job.plan.precision} : job.app->product_work(job.plan.precision);
     Roofline roofline{.flop_per_item = job.flop_per_item, .precision = work.precision, .products = work.products};
+    if (work.precision == Precision::fp8) {
+        roofline.note = "there is no one limit for products of which some are in bf16";
+        return roofline;
+    }
     set_peak(roofline, {.file = cost_cache_file(),
                         .key = host ? key_of_host_peak(job.plan.instructions)
                                     : key_of_gpu_peak(cuda_device_kind(device_number), work.precision),

@@ -13,7 +13,8 @@
 namespace sluice::decoder {
 
 /// Device memory of a pass's activations; see Strides. Initially zero. In tf32x3 `normed`, `mixed` and `inner`, which
-/// are inputs of products, are in two parts of fp16, in as many bytes as fp32.
+/// are inputs of products, are in two parts of fp16, in as many bytes as fp32. In fp8 values are in bf16, unless said
+/// otherwise.
 struct Activations {
     explicit Activations(const PassSetup& setup)
         : strides(strides_of(setup.shape, setup.precision)),
@@ -23,12 +24,15 @@ struct Activations {
           normed(of_values(setup, is_narrow(setup.precision) ? padded_slots : setup.sizes.rows, strides.width)),
           row_sums(setup.device.allocate(MemorySpace::device,
                                          setup.sizes.rows * row_sums_bytes(setup.shape, setup.precision))),
+          codes(
+              setup.device.allocate(MemorySpace::device, setup.sizes.rows * code_bytes(setup.shape, setup.precision))),
           queries(of_values(setup, setup.sizes.rows, strides.queries)),
           mixed(of_values(setup, setup.sizes.rows, strides.mixed)),
           activated_in_product(
               activates_in_product(setup.shape, setup.precision, as_cuda(setup.device).instructions())),
           expanded(of_values(setup, setup.sizes.rows, activated_in_product ? 0 : strides.expanded)),
-          inner(of_values(setup, setup.sizes.rows, strides.inner)),
+          inner(setup.device.allocate(MemorySpace::device, std::size_t{setup.sizes.rows} * strides.inner *
+                                                               inner_value_bytes(setup.shape, setup.precision))),
           wanted(of_values(setup, padded_slots, strides.width)),
           scores(setup.device.allocate(MemorySpace::device,
                                        padded_slots * kept_score_bytes(setup.shape, setup.sampling, setup.precision))),
@@ -94,13 +98,14 @@ struct Activations {
     KeptScores kept;
     std::uint32_t padded_slots;
     Buffer sums;                ///< (rows, width): the residual stream.
-    Buffer normed;              ///< (rows, width); in bf16 and fp16 (slots, width), for the head.
+    Buffer normed;              ///< (rows, width); where values have two bytes (slots, width), for the head.
     Buffer row_sums;            ///< In bf16 and fp16 (rows, width / summed_values), or scales of rows, (rows) fp32.
+    Buffer codes;               ///< In fp8 (rows, width) e4m3, normalised.
     Buffer queries;             ///< (rows, attention width): queries, keys, values
     Buffer mixed;               ///< (rows, queries' width): attention's results.
     bool activated_in_product;  ///< See activates_in_product().
     Buffer expanded;            ///< (rows, expanded width); empty if the product activates.
-    Buffer inner;               ///< (rows, inner)
+    Buffer inner;               ///< (rows, inner); e4m3 if contracts_codes().
     Buffer wanted;              ///< (slots, width): in the last layer, the sums of the rows that want scores.
     Buffer scores;              ///< (slots, vocabulary) fp32, or what is `kept` of them.
     Buffer sums_of_scores;      ///< ScoreSum, (slots, groups_of(vocabulary)): beside all scores, but not in fp32.
@@ -109,7 +114,8 @@ struct Activations {
 
 private:
     static Buffer of_values(const PassSetup& setup, std::uint32_t rows, std::uint32_t stride) {
-        return setup.device.allocate(MemorySpace::device, std::size_t{rows} * stride * number_bytes(setup.precision));
+        return setup.device.allocate(MemorySpace::device,
+                                     std::size_t{rows} * stride * number_bytes(values_in(setup.precision)));
     }
 
     /// With a quantised cache the scales follow all keys and values.

@@ -9,6 +9,7 @@
 #include "core/device/cuda_device.hpp"
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/sizes.hpp"
 #include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/gemm/work.hpp"
 #include "kernels/cuda/precision.hpp"
@@ -17,12 +18,11 @@
 
 namespace sluice::decoder {
 
-/// Whether queries, keys and values are made by an AttendingProduct: by wgmma, in bf16 and fp16, of heads of 64, each
-/// with keys of its own, with nothing between the product and a causal attention, and a cache as computed.
+/// Whether queries, keys and values are made by an AttendingProduct: by wgmma, in bf16, fp16 and fp8, of heads of 64,
+/// each with keys of its own, with nothing between the product and a causal attention, and a cache as computed.
 [[nodiscard]] inline bool attends_in_product(const CudaDevice& device, Precision precision, const DecoderShape& shape,
                                              const TokenSampling& sampling) {
-    return device.instructions() == MatrixInstructions::wgmma &&
-           (precision == Precision::bf16 || precision == Precision::fp16) && shape.size_of_head() == 64 &&
+    return device.instructions() == MatrixInstructions::wgmma && is_narrow(precision) && shape.size_of_head() == 64 &&
            shape.heads_of_keys() == shape.heads && !shape.rotary && shape.mask == AttentionMask::causal &&
            sampling.kv_cache == KvCache::as_computed && sampling.max_prompt >= page_positions;
 }
@@ -48,13 +48,14 @@ struct AttendingLayer {
 
 /// The product that makes queries, keys and values, as Gemm with the same bits, and for prompts with a page among
 /// Memory::prompt_pages more: it writes their keys and values to the cache and attends, with the bits of
-/// enqueue_prompt_attention(), instead of leaving them among the rows. On compute capability 9.0, in a build for 90a.
+/// enqueue_prompt_attention(), instead of leaving them among the rows. In fp8 as Fp8Gemm with the tensor cores' sums.
+/// On compute capability 9.0, in a build for 90a.
 class AttendingProduct {
 public:
-    /// `product`: in place of its `out`, attention.queries. Throws Error (unavailable) where the driver has no maps for
-    /// copies.
+    /// `product`: in place of its `out`, attention.queries; `sum_scale`: in fp8 Fp8GemmMemory::scale. Throws Error
+    /// (unavailable) where the driver has no maps for copies.
     AttendingProduct(const Memory& memory, Precision precision, const AttendingLayer& layer, const GemmShape& shape,
-                     const GemmMemory& product);
+                     const GemmMemory& product, const float* sum_scale = nullptr);
 
     void enqueue(cudaStream_t stream) const { work_->enqueue(stream); }
 

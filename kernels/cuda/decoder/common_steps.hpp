@@ -12,13 +12,26 @@
 
 namespace sluice::decoder {
 
+/// In a product.
+[[nodiscard]] constexpr Activation activation_of(DecoderActivation activation) {
+    switch (activation) {
+        case DecoderActivation::gelu_tanh:
+            return Activation::gelu_tanh;
+        case DecoderActivation::gelu_erf:
+            return Activation::gelu_erf;
+        case DecoderActivation::silu:
+            break;
+    }
+    return Activation::silu;
+}
+
 /// The activations of a pass, and the steps that are the same in all precisions, but for products and attention. From
 /// the last layer's attention on only the rows that want scores are computed: those are `wanted`, other steps take all.
 class CommonSteps {
 public:
     explicit CommonSteps(const PassSetup& setup)
         : shape_(setup.shape),
-          precision_(setup.precision),
+          precision_(values_in(setup.precision)),
           rule_(rule_of(setup.sampling)),
           weights_(setup.weights),
           memory_(setup.memory),

@@ -9,6 +9,7 @@
 #include "core/device/cuda_device.hpp"
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/sizes.hpp"
 #include "kernels/cuda/precision.hpp"
 #include "kernels/token_sampling.hpp"
 
@@ -16,7 +17,7 @@ namespace sluice::decoder {
 
 /// Whether there is a kernel by wgmma for prompts of such heads.
 [[nodiscard]] constexpr bool has_long_prompts(Precision precision, std::uint32_t head_size) {
-    return (precision == Precision::bf16 || precision == Precision::fp16) && head_size == 64;
+    return is_narrow(precision) && head_size == 64;
 }
 
 /// Memory::long_prompt: from 192 tokens on a prompt attends faster by wgmma. But passes without new prompts then have a

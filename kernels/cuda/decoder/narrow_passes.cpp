@@ -8,14 +8,14 @@
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/attending_product.hpp"
 #include "kernels/cuda/decoder/common_steps.hpp"
-#include "kernels/cuda/decoder/long_prompt_attention.hpp"
+#include "kernels/cuda/decoder/narrow_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 
 namespace sluice::decoder {
 namespace {
 
-struct Layer {
+struct NarrowLayer {
     std::variant<Gemm, AttendingProduct> attention;
     Gemm projection;
     Gemm expansion;
@@ -33,11 +33,8 @@ public:
           sums_rows_(instructions_ == MatrixInstructions::wgmma && setup.shape.width % summed_values == 0),
           common_(setup),
           at_(common_.activations()),
-          attention_(at_.attention(setup.shape, setup.sampling)),
+          attention_(setup, common_),
           head_(common_.head(instructions_)) {
-        if (memory_.long_prompt != no_prompt_is_long) {
-            long_prompts_.emplace(memory_, precision_, attention_, setup.sizes.rows);
-        }
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
             layers_.push_back(make_layer(layer, setup.sizes.rows));
         }
@@ -55,7 +52,7 @@ public:
     }
 
 private:
-    [[nodiscard]] Layer make_layer(std::uint32_t number, std::uint32_t rows) const {
+    [[nodiscard]] NarrowLayer make_layer(std::uint32_t number, std::uint32_t rows) const {
         const WeightsOnDevice::Block& block = weights_.blocks[number];
         const bool last = common_.is_last(number);
         const Buffer& sums = common_.sums(last);
@@ -99,9 +96,7 @@ private:
             }
             memory.b = data_of(block.attention.weights);
             memory.bias = floats_of(block.attention.bias);
-            return AttendingProduct(memory_, precision_,
-                                    {.attention = attention_, .cache = at_.cache, .number = number, .is_last = last},
-                                    shape, memory);
+            return AttendingProduct(memory_, precision_, attention_.layer(number), shape, memory);
         };
         const bool activates = at_.activated_in_product;
         return {.attention = to_queries(),
@@ -109,22 +104,10 @@ private:
                 .expansion = product({.rows = most,
                                       .columns = shape_.expanded_width(),
                                       .depth = width,
-                                      .activation = activates ? activation() : Activation::none,
+                                      .activation = activates ? activation_of(shape_.activation) : Activation::none,
                                       .gated = activates && shape_.gated},
                                      block.expansion, of_normed(sums, activates ? at_.inner : at_.expanded, active)),
                 .contraction = onto_sums(block.contraction, shape_.inner, at_.inner)};
-    }
-
-    [[nodiscard]] Activation activation() const {
-        switch (shape_.activation) {
-            case DecoderActivation::gelu_tanh:
-                return Activation::gelu_tanh;
-            case DecoderActivation::gelu_erf:
-                return Activation::gelu_erf;
-            case DecoderActivation::silu:
-                break;
-        }
-        return Activation::silu;
     }
 
     void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
@@ -133,22 +116,7 @@ private:
         find_scales(at_.sums, false, stream, watch);
         watch("queries, keys, values");
         std::visit([&](const auto& product) { product.enqueue(stream); }, layers_[number].attention);
-        common_.rotate(stream, watch);
-        if (last) {
-            common_.write_cache(number, stream, watch);
-            watch("attention to the cache");
-            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::wanted, stream);
-            common_.gather_wanted(stream, watch);
-        } else {
-            watch("attention of prompts");
-            enqueue_prompt_attention(memory_, precision_, attention_, at_.cache, number, stream);
-            if (long_prompts_) {
-                watch("attention of long prompts");
-                long_prompts_->enqueue(at_.cache, number, stream);
-            }
-            watch("attention to the cache");
-            enqueue_cached_attention(memory_, precision_, attention_, at_.cache, number, Attending::continued, stream);
-        }
+        attention_.enqueue(number, stream, watch);
         watch("projection");
         layers_[number].projection.enqueue(stream);
         find_scales(sums, last, stream, watch);
@@ -187,9 +155,8 @@ private:
     bool sums_rows_;  // the products sum their rows up, and scale them by the sums
     CommonSteps common_;
     const Activations& at_;  // common_'s
-    Attention attention_;
-    std::optional<LongPromptAttention> long_prompts_;
-    std::vector<Layer> layers_;
+    NarrowAttention attention_;
+    std::vector<NarrowLayer> layers_;
     FloatProduct head_;
 };
 

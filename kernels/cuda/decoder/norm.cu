@@ -6,6 +6,7 @@
 #include "kernels/cuda/decoder/rows.hpp"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/values.cuh"
 
 namespace sluice::decoder {
 
@@ -197,6 +198,25 @@ __global__ void __launch_bounds__(norm_threads) find_scales(NormScales scales) {
     });
 }
 
+template <std::uint32_t pieces>
+__global__ void __launch_bounds__(norm_threads) normalise_to_codes(NormCodes codes) {
+    using T = __nv_bfloat16;
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    for_each_row_of_warp(*codes.rows, [&](std::uint32_t row) {
+        WarpRow<T, pieces> numbers(codes.from, std::size_t{row} * codes.width, codes.width);
+        const float scale = numbers.take_mean(codes.epsilon, codes.is_rms) * codes.scale;
+        auto* const to = static_cast<std::uint8_t*>(codes.to) + std::size_t{row} * codes.width;
+        numbers.for_each([&](std::uint32_t column, typename WarpRow<T, pieces>::Piece& x) {
+            const auto four = [&](std::uint32_t i) {
+                return values::e4m3_of(x[i] * scale, x[i + 1] * scale) |
+                       values::e4m3_of(x[i + 2] * scale, x[i + 3] * scale) << 16U;
+            };
+            *reinterpret_cast<uint2*>(to + column) = {four(0), four(4)};
+        });
+    });
+}
+
 /// Calls `use` with the number of a lane's pieces of a row of at most most_norm_width values, as a constant's type.
 template <class T, class Use>
 void with_pieces(std::uint32_t width, const Use& use) {
@@ -270,6 +290,12 @@ void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStre
             launch(&find_scales<decltype(type), pieces>, "scales of normalisation",
                    norm_launch(scales.most_rows, warp_lanes), stream, scales);
         });
+    });
+}
+
+void enqueue_norm_codes(const NormCodes& codes, cudaStream_t stream) {
+    with_pieces<__nv_bfloat16>(codes.width, [&](auto pieces) {
+        launch(&normalise_to_codes<pieces>, "normalisation", norm_launch(codes.most_rows, warp_lanes), stream, codes);
     });
 }
 

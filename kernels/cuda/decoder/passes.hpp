@@ -39,7 +39,17 @@ public:
 /// For bf16 and fp16; products by the device's instructions.
 [[nodiscard]] std::unique_ptr<Passes> make_narrow_passes(const PassSetup& setup);
 
+/// For fp8, by wgmma.
+[[nodiscard]] std::unique_ptr<Passes> make_fp8_passes(const PassSetup& setup);
+
 /// For fp32, with the host's bits, and tf32, by the device's instructions; and for tf32x3, by wgmma only.
 [[nodiscard]] std::unique_ptr<Passes> make_float_passes(const PassSetup& setup);
+
+[[nodiscard]] inline std::unique_ptr<Passes> make_passes(const PassSetup& setup) {
+    if (setup.precision == Precision::fp8) {
+        return make_fp8_passes(setup);
+    }
+    return is_narrow(setup.precision) ? make_narrow_passes(setup) : make_float_passes(setup);
+}
 
 }  // namespace sluice::decoder

@@ -95,6 +95,20 @@ struct NormScales {
 };
 void enqueue_norm_scales(Precision precision, const NormScales& scales, cudaStream_t stream);
 
+/// to[r] = (from[r] - mean) / sqrt(variance + epsilon) * scale in e4m3, for the first `*rows` rows of bf16; `is_rms` as
+/// in Norm. No result is above sqrt(width) * scale.
+struct NormCodes {
+    const void* from;  ///< (rows, width)
+    void* to;          ///< (rows, width)
+    float epsilon;
+    float scale;
+    std::uint32_t width;
+    std::uint32_t most_rows;
+    const std::uint32_t* rows;  ///< Device memory.
+    bool is_rms = false;
+};
+void enqueue_norm_codes(const NormCodes& codes, cudaStream_t stream);
+
 /// Widest rows for norms in bf16 and fp16. In tf32 and tf32x3 wider ones are possible, and slower.
 inline constexpr std::uint32_t most_norm_width = 4096;
 

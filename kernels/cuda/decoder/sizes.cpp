@@ -70,16 +70,18 @@ std::uint32_t choice_bytes(std::uint32_t vocabulary, KeptScores kept, bool has_p
 /// Of what a pass keeps of each row.
 std::uint64_t row_bytes(const DecoderShape& shape, Precision precision, MatrixInstructions instructions) {
     const Strides strides = strides_of(shape, precision);
-    const std::uint64_t value = number_bytes(precision);
+    const std::uint64_t value = number_bytes(values_in(precision));
     const std::uint32_t expanded = activates_in_product(shape, precision, instructions) ? 0 : strides.expanded;
-    return value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + expanded + strides.inner) +
-           (is_narrow(precision) ? row_sums_bytes(shape, precision) : value * strides.width) + sizeof(Row);
+    return value * (std::uint64_t{strides.width} + strides.queries + strides.mixed + expanded) +
+           inner_value_bytes(shape, precision) * strides.inner +
+           (is_narrow(precision) ? row_sums_bytes(shape, precision) : value * strides.width) +
+           code_bytes(shape, precision) + sizeof(Row);
 }
 
 /// Of what is kept of each slot, besides its pages.
 std::uint64_t slot_bytes(std::uint32_t text_pages, const DecoderShape& shape, const TokenSampling& sampling,
                          Precision precision) {
-    const std::uint64_t row = number_bytes(precision) * std::uint64_t{strides_of(shape, precision).width};
+    const std::uint64_t row = number_bytes(values_in(precision)) * std::uint64_t{strides_of(shape, precision).width};
     return sizeof(Text) + sizeof(Entry) + 2 * sizeof(Tile) + (2 + text_pages) * sizeof(std::uint32_t) +
            kept_score_bytes(shape, sampling, precision) + score_sum_bytes(shape, sampling, precision) +
            (is_narrow(precision) ? 2 * row : row);
@@ -105,7 +107,7 @@ std::uint64_t listed_page_bytes(const DecoderShape& shape, const TokenSampling& 
 std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
     const std::uint64_t position =
         sampling.kv_cache == KvCache::as_computed
-            ? shape.key_width() * std::uint64_t{number_bytes(precision)}
+            ? shape.key_width() * std::uint64_t{number_bytes(values_in(precision))}
             : shape.key_width() + std::uint64_t{shape.heads_of_keys()} * scale_bytes(sampling.kv_cache);
     return 2 * page_positions * shape.layers * position;
 }
@@ -133,7 +135,8 @@ void check_choice(std::uint32_t vocabulary, const TokenSampling& sampling, Preci
 }
 
 std::uint64_t row_sums_bytes(const DecoderShape& shape, Precision precision) {
-    return is_narrow(precision) ? (shape.width + summed_values - 1) / summed_values * sizeof(RowSums) : 0;
+    const bool has_sums = is_narrow(precision) && precision != Precision::fp8;
+    return has_sums ? (shape.width + summed_values - 1) / summed_values * sizeof(RowSums) : 0;
 }
 
 Strides strides_of(const DecoderShape& shape, Precision precision) {

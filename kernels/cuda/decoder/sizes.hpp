@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -11,8 +12,9 @@
 /// Sizes of a CUDA decoder, chosen before it is made.
 namespace sluice::decoder {
 
+/// Whether values have two bytes.
 [[nodiscard]] constexpr bool is_narrow(Precision precision) {
-    return precision == Precision::bf16 || precision == Precision::fp16;
+    return precision == Precision::bf16 || precision == Precision::fp16 || precision == Precision::fp8;
 }
 
 /// Values from one row of a tensor to the next. In fp32 rows are padded with zeros as products require.
@@ -37,6 +39,16 @@ struct Strides {
                                                   MatrixInstructions instructions) {
     return activates_in_product(shape) || (is_narrow(precision) && instructions == MatrixInstructions::wgmma &&
                                            (shape.gated || shape.activation == DecoderActivation::gelu_erf));
+}
+
+/// Whether the contraction's factors are in e4m3. What gates make has no bound by which it could be scaled.
+[[nodiscard]] constexpr bool contracts_codes(const DecoderShape& shape, Precision precision) {
+    return precision == Precision::fp8 && !shape.gated;
+}
+
+/// Bytes of an input of the contraction.
+[[nodiscard]] constexpr std::size_t inner_value_bytes(const DecoderShape& shape, Precision precision) {
+    return contracts_codes(shape, precision) ? 1 : number_bytes(values_in(precision));
 }
 
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
@@ -78,6 +90,11 @@ struct Sizes {
 
 /// Bytes of a row's RowSums, or of its scale, which needs less; 0 in other precisions than bf16 and fp16.
 [[nodiscard]] std::uint64_t row_sums_bytes(const DecoderShape& shape, Precision precision);
+
+/// Bytes of a normalised row in e4m3; 0 in other precisions than fp8.
+[[nodiscard]] constexpr std::uint64_t code_bytes(const DecoderShape& shape, Precision precision) {
+    return precision == Precision::fp8 ? shape.width : 0;
+}
 
 /// On a GPU that computes by `instructions`; by mma.sync it is the most.
 [[nodiscard]] std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,

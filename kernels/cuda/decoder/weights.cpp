@@ -1,12 +1,19 @@
 #include "kernels/cuda/decoder/weights.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "core/error.hpp"
+#include "kernels/cuda/e4m3_values.hpp"
+#include "kernels/cuda/gemm/fp8_gemm.hpp"
 #include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "kernels/rotary.hpp"
@@ -150,20 +157,93 @@ std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& l
     return {values.begin(), values.end()};
 }
 
+/// How large a result of normalised rows can be, by Cauchy and Schwarz: their length is the root of the width.
+/// `gamma` and `beta` as for normalising() and bias_with().
+double bound_of_results(const DecoderLinear& linear, const DecoderNorm& norm, bool is_rms) {
+    const std::size_t inputs = norm.gamma.size();
+    const std::size_t outputs = linear.weights.size() / inputs;
+    const bool by_outputs = linear.order == MatrixOrder::by_outputs;
+    std::vector<double> sums(outputs);
+    std::vector<double> squares(outputs);
+    for (std::size_t i = 0; i < linear.weights.size(); ++i) {
+        const std::size_t input = by_outputs ? i % inputs : i / outputs;
+        const std::size_t output = by_outputs ? i / inputs : i % outputs;
+        const double value = double{linear.weights[i]} * double{norm.gamma[input]};
+        sums[output] += value;
+        squares[output] += value * value;
+    }
+    const auto count = static_cast<double>(inputs);
+    const std::vector<float> bias = bias_with(norm.beta, linear, static_cast<std::uint32_t>(outputs));
+    double bound = 0;
+    for (std::size_t n = 0; n < outputs; ++n) {
+        const double of_mean = is_rms ? 0 : sums[n] * sums[n] / count;
+        bound = std::max(bound, std::sqrt(count * std::max(squares[n] - of_mean, 0.0)) + std::abs(double{bias[n]}));
+    }
+    return bound;
+}
+
+/// By which no activated result of an expansion is above 448. Its product activates in fp16.
+float inner_code_scale(const DecoderLinear& expansion, const DecoderNorm& norm, bool is_rms) {
+    constexpr double largest_half = 65504;
+    constexpr float most = 0x1p15F;
+    const double bound = bound_of_results(expansion, norm, is_rms);
+    if (bound > largest_half) {
+        throw Error(ExitCode::numeric,
+                    {.id = "E-NUM-110",
+                     .where = "weights",
+                     .what = fmt::format("inner values may be as large as {:.3g}, and fp8 has room up to 65504", bound),
+                     .hint = "set run.precision = \"bf16\""});
+    }
+    return std::min(e4m3_scale_for(bound), most);
+}
+
+/// Rows of the contraction in the order in which the expansion's product leaves its inputs.
+std::vector<float> in_code_order(const std::vector<float>& rows) {
+    std::vector<float> result(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {  // rows are whole periods of the order
+        result[i] = rows[e4m3_column(static_cast<std::uint32_t>(i))];
+    }
+    return result;
+}
+
+std::size_t e4m3_bytes(std::size_t values) {
+    constexpr std::size_t multiple = 16;
+    constexpr std::size_t scales = 16;  // two, at the end
+    return (values + multiple - 1) / multiple * multiple + scales;
+}
+
+/// A matrix in e4m3 with its scales, for factors that are multiplied by `factor_scale`.
+std::vector<std::byte> encode_matrix(const std::vector<float>& values, float factor_scale, float result_scale) {
+    float largest = 0;
+    for (const float value : values) {
+        largest = std::max(largest, std::abs(value));
+    }
+    const float scale = e4m3_scale_for(double{largest});
+    const std::array scales{1 / (scale * factor_scale), result_scale};
+    std::vector<std::byte> bytes(e4m3_bytes(values.size()));
+    encode_e4m3(values, scale, std::span(bytes).first(values.size()));
+    std::memcpy(&bytes[bytes.size() - sizeof scales], scales.data(), sizeof scales);
+    return bytes;
+}
+
 }  // namespace
+
+float normed_code_scale(std::uint32_t width) {
+    return e4m3_scale_for(std::sqrt(static_cast<double>(width)));
+}
 
 CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision precision, const DecoderWeights& weights,
                                        PackedWeights& packed)
     : last_norm_{of_floats(packed, weights.last_norm.gamma, shape.width),
                  of_floats(packed, weights.last_norm.beta, shape.width)},
-      tokens_(of_tokens(packed, precision, shape, weights.tokens)),
+      tokens_(of_tokens(packed, values_in(precision), shape, weights.tokens)),
       positions_(shape.rotary ? of_nothing(packed, shape.width)
                               : of_floats(packed, weights.positions, shape.positions * shape.width)) {
     expects(weights.blocks.size() == shape.layers && shape.heads % shape.heads_of_keys() == 0 &&
                 (shape.head_size != 0 || shape.width % shape.heads == 0),
             "decoder: as many blocks as it has layers, of whole heads");
     if (!weights.head.empty()) {
-        own_head_ = of_tokens(packed, precision, shape, weights.head);
+        own_head_ = of_tokens(packed, values_in(precision), shape, weights.head);
     }
     if (shape.rotary) {
         angles_.emplace(packed, rotary_floats(shape) * sizeof(float),
@@ -171,6 +251,7 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
     }
     const Strides strides = strides_of(shape, precision);
     const bool folds = is_narrow(precision);
+    const bool in_codes = precision == Precision::fp8;
     const auto norm = [&](const DecoderNorm& of) {
         return folds ? std::nullopt
                      : std::optional<Norm>(
@@ -178,7 +259,7 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
     };
     const auto linear = [&](const DecoderLinear& of, const Size& inputs, const Size& outputs) {
         expects(of.bias.empty() || of.bias.size() == outputs.values, "decoder: a bias of another size");
-        return Linear{of_matrix(packed, precision, of.weights, of.order, inputs, outputs),
+        return Linear{of_matrix(packed, values_in(precision), of.weights, of.order, inputs, outputs),
                       of_floats(packed, of.bias, outputs.stride)};
     };
     const auto linear_of_normed = [&](const DecoderLinear& of, const DecoderNorm& before, const Size& inputs,
@@ -194,13 +275,35 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
         const auto in_order = [gated](std::vector<float> rows, std::size_t row) {
             return gated ? with_gates_beside(rows, row) : rows;
         };
+        const auto make = [=] {
+            return encode(precision, in_order(normalising(of, before.gamma, is_rms), inputs.values));
+        };
+        const auto make_codes = [=] {
+            const float of_results = gated ? 1 : inner_code_scale(of, before, is_rms);
+            return encode_matrix(in_order(normalising(of, before.gamma, is_rms), inputs.values),
+                                 normed_code_scale(inputs.values), of_results);
+        };
         return Linear{
-            .weights = {packed, of.weights.size() * number_bytes(precision),
-                        [=] {
-                            return encode(precision, in_order(normalising(of, before.gamma, is_rms), inputs.values));
-                        }},
+            .weights = in_codes ? CudaWeights(packed, e4m3_bytes(of.weights.size()), make_codes)
+                                : CudaWeights(packed, of.weights.size() * number_bytes(precision), make),
             .bias = {packed, outputs.values * sizeof(float),
                      [=] { return encode(Precision::fp32, in_order(bias_with(before.beta, of, outputs.values), 1)); }}};
+    };
+    const auto contraction = [&](const DecoderBlockWeights& of, const Size& inputs, const Size& outputs) {
+        if (!contracts_codes(shape, precision)) {
+            return linear(of.contraction, inputs, outputs);
+        }
+        expects(of.contraction.weights.size() == std::size_t{inputs.values} * outputs.values,
+                "decoder: a matrix of another size");
+        const bool is_rms = shape.normalisation == DecoderNormalisation::rms;
+        const Wanted wanted{outputs.values, inputs.values, outputs.values, inputs.values};
+        const auto make = [=] {
+            const auto across = of.contraction.order == MatrixOrder::by_outputs ? &padded : &padded_across;
+            const float of_inputs = inner_code_scale(of.expansion, of.inner_norm, is_rms);
+            return encode_matrix(in_code_order(across(of.contraction.weights, wanted, {0, wanted.rows})), of_inputs, 1);
+        };
+        return Linear{.weights = {packed, e4m3_bytes(of.contraction.weights.size()), make},
+                      .bias = of_floats(packed, of.contraction.bias, outputs.stride)};
     };
     const Size width{shape.width, strides.width};
     const Size queries{shape.attention_width(), strides.queries};
@@ -213,7 +316,7 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
              .projection = linear(block.projection, {shape.query_width(), strides.mixed}, width),
              .inner_norm = norm(block.inner_norm),
              .expansion = linear_of_normed(block.expansion, block.inner_norm, width, expanded, shape.gated),
-             .contraction = linear(block.contraction, inner, width)});
+             .contraction = contraction(block, inner, width)});
     }
 }
 

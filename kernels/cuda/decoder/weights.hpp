@@ -15,6 +15,11 @@ namespace sluice::decoder {
 /// of blocks are folded into the products after them: (x - mean) / deviation * gamma * w + beta * w is x * v /
 /// deviation + c, where v is gamma * w less its mean over the inputs (not with RMS), and c is part of the bias. The
 /// products scale rows by 1 / deviation, and there is no Norm.
+///
+/// In fp8 all is as in bf16, but for the matrices of attention, expansion and, if contracts_codes(), contraction. These
+/// are in e4m3, times the greatest power of two by which none is above 448. Factors of rows are e4m3, too: normalised
+/// rows times normed_code_scale(), and the contraction's inputs times a power of two by which none can be above 448,
+/// whatever the text.
 struct WeightsOnDevice {
     struct Norm {
         Buffer gamma;  ///< fp32
@@ -23,6 +28,17 @@ struct WeightsOnDevice {
     struct Linear {
         Buffer weights;
         Buffer bias;  ///< fp32, padded
+
+        /// Of e4m3: what sums are multiplied by.
+        [[nodiscard]] const float* sum_scale() const { return scales(); }
+        /// Of an expansion in e4m3: what its results are multiplied by before they are rounded.
+        [[nodiscard]] const float* result_scale() const { return scales() + 1; }
+
+    private:
+        /// They are behind the matrix.
+        [[nodiscard]] const float* scales() const {
+            return reinterpret_cast<const float*>(weights.bytes().data() + weights.bytes().size()) - 2;
+        }
     };
     struct Block {
         Norm attention_norm;
@@ -41,6 +57,9 @@ struct WeightsOnDevice {
 
     [[nodiscard]] const Buffer& head() const { return own_head.bytes().empty() ? tokens : own_head; }
 };
+
+/// Normalised rows in e4m3 are multiplied by it. None of their values is above the root of the width.
+[[nodiscard]] float normed_code_scale(std::uint32_t width);
 
 class CudaDecoderWeights {
 public:

@@ -240,7 +240,7 @@ TEST_F(AttendingProductOnGpu, LeavesQueriesInTheLastLayer) {
 /// A prompt's attention is in the product only where eight of 16 tokens fill a tile.
 TEST_F(DecoderOnGpu, GivesAPromptTheSameBitsWhereverItsRowsBegin) {
     constexpr DecoderShape shape{
-        .vocabulary = 300, .positions = 80, .width = 192, .layers = 3, .heads = 3, .inner = 264};
+        .vocabulary = 300, .positions = 80, .width = 192, .layers = 3, .heads = 3, .inner = 256};
     const RandomDecoder model(shape, 17);
     const TokenSampling greedy{.max_prompt = 40, .max_new = 6, .temperature = 0, .log_probabilities = true};
     std::vector<Tokens> prompts = random_prompts(200, 40, shape.vocabulary, 18);

@@ -68,6 +68,7 @@ protected:
         }
         if (gpu().instructions() == MatrixInstructions::wgmma) {
             all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
+            all.emplace_back(Precision::fp8, MatrixInstructions::wgmma);
         }
         return all;
     }
@@ -102,7 +103,7 @@ private:
 
 /// That every precision has.
 inline constexpr DecoderShape of_all{
-    .vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 264};
+    .vocabulary = 300, .positions = 80, .width = 128, .layers = 3, .heads = 2, .inner = 256};
 
 /// Of GPT-2's family and of Llama's, that every precision has.
 inline const DecoderShape llama_of_all =
@@ -115,7 +116,7 @@ inline const TokenSampling sampled{.max_prompt = 60,
                                    .temperature = 0.8F,
                                    .top_k = 50,
                                    .top_p = 0.9F,
-                                   .end = EndTokens(std::array{61U, 64U, 279U}),
+                                   .end = EndTokens(std::array{64U, 180U, 279U}),
                                    .seed = 5,
                                    .log_probabilities = true};
 

@@ -108,6 +108,8 @@ TEST_F(DecoderOnGpu, ContinuesAsTheHostInFp32) {
 /// What rounding weights and activations may do to a log-probability, and a few times as much to be sure.
 double log_tolerance(Precision precision) {
     switch (precision) {
+        case Precision::fp8:
+            return 2;
         case Precision::bf16:
             return 0.25;
         case Precision::fp16:
@@ -124,12 +126,12 @@ double log_tolerance(Precision precision) {
 TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
     for (const ModelCase& one :
          {ModelCase{of_all},
-          ModelCase{{.vocabulary = 513, .positions = 150, .width = 64, .layers = 1, .heads = 2, .inner = 8}},
+          ModelCase{{.vocabulary = 513, .positions = 150, .width = 64, .layers = 1, .heads = 2, .inner = 64}},
           ModelCase{{.vocabulary = 77, .positions = 40, .width = 192, .layers = 2, .heads = 3, .inner = 256}},
           ModelCase{{.vocabulary = 77, .positions = 500, .width = 128, .layers = 2, .heads = 2, .inner = 64}},
           ModelCase{llama_of_all, parts_of_llama}, ModelCase{with_prefix(llama_of_all), parts_of_llama},
           ModelCase{
-              with_prefix({.vocabulary = 513, .positions = 200, .width = 64, .layers = 2, .heads = 2, .inner = 8})},
+              with_prefix({.vocabulary = 513, .positions = 200, .width = 64, .layers = 2, .heads = 2, .inner = 64})},
           ModelCase{
               like_llama({.vocabulary = 77, .positions = 40, .width = 256, .layers = 2, .heads = 2, .inner = 256}, 1),
               {.order = MatrixOrder::by_outputs}},
@@ -138,7 +140,7 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
           .width = 192,
           .layers = 2,
           .heads = 8,
-          .inner = 72,
+          .inner = 128,
           .norm_epsilon = 1e-6F,
           .head_size = 64,
           .key_heads = 4,
@@ -293,6 +295,12 @@ TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
     odd = of_all;
     odd.heads = 8;
     EXPECT_EQ(id_of(of_all, Precision::bf16), "");
+    EXPECT_EQ(id_of(of_all, Precision::fp8), "E-GPU-063");
+    odd = of_all;
+    odd.inner += 16;
+    EXPECT_EQ(id_of(odd, Precision::fp8), "E-GPU-067");
+    odd = of_all;
+    odd.heads = 8;
     EXPECT_EQ(id_of(of_all, Precision::tf32x3), "E-GPU-063");
     EXPECT_EQ(id_of(odd, Precision::fp32), "");
 }

@@ -115,6 +115,8 @@ inline double tolerance(Precision precision) {
             return 6e-4;  // 11 bits: 2^-12 at most for each value
         case Precision::fp32:
             return 4e-6;  // sums of 2,000 products in 24 bits
+        case Precision::fp8:
+            return 6e-2;  // 4 bits: 2^-5 at most for each value
         case Precision::certified:
             break;  // no precision of one kernel
     }
