@@ -6,7 +6,7 @@
 // the chunks only, with the shares of texts that are checked and that are continued again.
 //   bench_decoder [PRECISION ...] [config=CONFIG.json] [mma] [long] [prefill[=LEAST-MOST]] [passes] [cache]
 //                 [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R]
-//                 [log_probabilities]
+//                 [kv_cache=CACHE] [log_probabilities]
 //   config: of another decoder, as gpt2's model.config
 //   mma: as on GPUs without wgmma; passes: of short prompts and of `prefill` the kernels alone, for profilers
 #include <fmt/format.h>
@@ -278,6 +278,8 @@ bool set_option(TokenSampling& sampling, std::string_view word) {
         sampling.top_p = std::stof(value);
     } else if (name == "repetition_penalty") {
         sampling.repetition_penalty = std::stof(value);
+    } else if (const auto cache = enum_of<KvCache>(value); name == "kv_cache" && cache) {
+        sampling.kv_cache = *cache;
     } else {
         return false;
     }
@@ -344,6 +346,7 @@ std::vector<Precision> precisions_of(const CudaDevice& gpu) {
     std::vector<Precision> all{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
     if (gpu.instructions() == MatrixInstructions::wgmma) {
         all.push_back(Precision::tf32x3);
+        all.push_back(Precision::fp8);
     }
     return all;
 }
@@ -383,10 +386,12 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
 int run(int argc, char** argv) {
     const std::optional<Options> options = parse(std::span<char* const>(argv, argv + argc).subspan(1));
     if (!options) {
-        fmt::print(stderr,
-                   "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | certified ...] [config=CONFIG.json] "
-                   "[mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] "
-                   "[temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [log_probabilities]\n");
+        fmt::print(
+            stderr,
+            "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | fp8 | certified ...] [config=CONFIG.json] "
+            "[mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] "
+            "[temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [kv_cache=CACHE] "
+            "[log_probabilities]\n");
         return 64;
     }
     const std::unique_ptr<Device> device = make_cuda_device(0, options->device);

@@ -64,8 +64,9 @@ void time_products(CudaStream& stream, Precision precision, const DecoderShape& 
 
 inline constexpr std::array quantised_caches{KvCache::fp8, KvCache::int8};
 
-/// Prints the effect of each quantised cache on tokens and log-probabilities: of 2,048 texts with 64 to 512 prompt
-/// tokens and 128 new ones, or of texts sampled from a checkpoint's model, with the sizes of the config.json beside it.
+/// Prints the effect of each quantised cache, and in bf16 of products in fp8, on tokens and log-probabilities: of 2,048
+/// texts with 64 to 512 prompt tokens and 128 new ones, or of texts sampled from a checkpoint's model, with the sizes
+/// of the config.json beside it.
 void compare_caches(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights);
 void compare_caches_of_checkpoint(CudaDevice& gpu, CudaStream& stream, Precision precision,
                                   const std::filesystem::path& checkpoint);

@@ -7,6 +7,8 @@
 #include <memory>
 #include <random>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/gpt2/checkpoint.hpp"
@@ -64,13 +66,13 @@ Continuation continuation_at(const std::byte* result, std::uint32_t max_new) {
     return continuation;
 }
 
-/// Compares tokens that follow the same ones in both results, of a cache as computed and of a quantised one. d is how
+/// Compares tokens that follow the same ones in both results, plain ones and those that more was rounded for. d is how
 /// much less a token's log-probability is with the latter; of texts drawn with the former its mean over all draws is
 /// what the perplexity's logarithm rises by. But tokens are compared only where both draw the same, rather where d is
 /// small. d + exp(-d) - 1 has the same mean over all draws; near d^2 / 2, it depends less on which of them are left
 /// out.
 void compare_results(const std::vector<std::byte>& plain, const std::vector<std::byte>& rounded, const char* name,
-                     const Texts& texts, KvCache cache) {
+                     const Texts& texts, std::string_view how) {
     const std::size_t bytes = decoder_io(texts.sampling).output_bytes;
     std::size_t tokens = 0;
     std::size_t same = 0;
@@ -101,15 +103,15 @@ void compare_results(const std::vector<std::byte>& plain, const std::vector<std:
         same_texts += a.tokens == b.tokens ? 1 : 0;
     }
     if (same == 0) {
-        throw ContractViolation("bench_decoder: no token is the same with both caches");
+        throw ContractViolation("bench_decoder: no token is the same in both");
     }
     const auto count = static_cast<double>(same);
-    fmt::print("  {}, {}: {} texts, {:.1f} % the same; {:.1f} % of {} tokens before the first other one\n", name,
-               name_of(cache), plain.size() / bytes,
+    fmt::print("  {}, {}: {} texts, {:.1f} % the same; {:.1f} % of {} tokens before the first other one\n", name, how,
+               plain.size() / bytes,
                100.0 * static_cast<double>(same_texts * bytes) / static_cast<double>(plain.size()),
                100 * count / static_cast<double>(tokens), tokens);
     fmt::print("    log-probability of those {:.5f} a token; in {} {:.5f} less, {:.5f} apart, at most {:.3f}",
-               log_probability / count, name_of(cache), lost / count, apart / count, furthest);
+               log_probability / count, how, lost / count, apart / count, furthest);
     if (texts.sampling.temperature != 0) {
         fmt::print("; perplexity {:.4f} % higher", 100 * std::expm1(divergence / count));
     }
@@ -117,12 +119,18 @@ void compare_results(const std::vector<std::byte>& plain, const std::vector<std:
     std::fflush(stdout);
 }
 
-/// Results with a cache as computed.
+/// Results with a cache as computed. Those of bf16 are also compared with fp8's.
 std::vector<std::byte> compare_texts(CudaDevice& gpu, CudaStream& stream, Precision precision, const char* name,
                                      const Texts& texts) {
     std::vector<std::byte> plain = continue_texts(gpu, stream, precision, texts, KvCache::as_computed);
+    const auto compare = [&](Precision with, KvCache cache, const std::string& how) {
+        compare_results(plain, continue_texts(gpu, stream, with, texts, cache), name, texts, how);
+    };
     for (const KvCache cache : quantised_caches) {
-        compare_results(plain, continue_texts(gpu, stream, precision, texts, cache), name, texts, cache);
+        compare(precision, cache, fmt::format("a cache in {}", name_of(cache)));
+    }
+    if (precision == Precision::bf16 && gpu.instructions() == MatrixInstructions::wgmma) {
+        compare(Precision::fp8, KvCache::as_computed, "products in fp8");
     }
     return plain;
 }
