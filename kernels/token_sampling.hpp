@@ -15,7 +15,7 @@ namespace sluice {
 /// Element type of a GPU's KV cache.
 enum class KvCache : std::uint8_t {
     as_computed,
-    // One byte per value, with a scale for each key and each value vector of a head; in bf16 and fp16 only.
+    // One byte per value, with a scale for each key and each value vector of a head; in bf16, fp16 and fp8 only.
     fp8,   ///< e4m3, scaled by a power of two.
     int8,  ///< -127 to 127, scaled by a bf16.
 };

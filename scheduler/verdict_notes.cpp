@@ -41,7 +41,8 @@ std::string advice(Stage stage, const RunReport& run) {
                            ? "more nodes or cores help, or GPUs, or bf16 where CPUs have AMX"
                            : "more nodes or cores help, or GPUs";
             }
-            return run.precision == Precision::bf16 || run.precision == Precision::fp16
+            return run.precision == Precision::bf16 || run.precision == Precision::fp16 ||
+                           run.precision == Precision::fp8
                        ? "more devices help"
                        : "more devices help, or a lower precision";
         case Stage::download:

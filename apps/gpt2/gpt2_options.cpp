@@ -135,7 +135,7 @@ constexpr std::array keys{
             .type = KeyType::text,
             .choices = words_of<KvCache>,
             .fallback = "\"auto\"",
-            .help = "Type of the key-value cache; auto: the run's precision. fp8 and int8: on GPUs in bf16 and fp16."},
+            .help = "Type of the key-value cache; auto: as other values. fp8 and int8: on GPUs in bf16, fp16 and fp8."},
 };
 
 [[noreturn]] void refuse_option(std::string_view key, std::string what, std::string hint) {

@@ -166,7 +166,7 @@ TEST(Verdict, AdvisesALowerPrecisionWhereThereIsOne) {
         run.precision = precision;
         EXPECT_THAT(judge(run).notes, ElementsAre("NOTE: more devices help, or a lower precision"));
     }
-    for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::fp8}) {
         run.precision = precision;
         EXPECT_THAT(judge(run).notes, ElementsAre("NOTE: more devices help"));
     }
