@@ -67,7 +67,7 @@ public:
                                      "job computes in {} on {}",
                                      name_of(options_.sampling.kv_cache), name_of(precision),
                                      kind == DeviceKind::cuda ? "GPUs" : "the host"),
-                 .hint = "remove it, or set run.device = \"cuda\" and run.precision = \"bf16\" or \"fp16\""});
+                 .hint = "remove it, or set run.device = \"cuda\" and run.precision = \"bf16\", \"fp16\" or \"fp8\""});
         }
     }
 

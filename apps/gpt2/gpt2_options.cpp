@@ -135,7 +135,8 @@ constexpr std::array keys{
             .type = KeyType::text,
             .choices = words_of<KvCache>,
             .fallback = "\"auto\"",
-            .help = "Type of the key-value cache; auto: as other values. fp8 and int8: on GPUs in bf16, fp16 and fp8."},
+            .help = "Type of the key-value cache; auto: the run's precision, in fp8 bf16. fp8 and int8: on GPUs in "
+                    "bf16, fp16 and fp8."},
 };
 
 [[noreturn]] void refuse_option(std::string_view key, std::string what, std::string hint) {

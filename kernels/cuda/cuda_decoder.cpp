@@ -47,9 +47,9 @@ void check_shape(const DecoderShape& shape, Precision precision) {
                          std::to_string(shape.width) + ", " + std::to_string(shape.heads) + " heads of " +
                          std::to_string(head_size) + " and an inner width of " + std::to_string(shape.inner) +
                          ": widths are multiples of 8, in fp8 the first is one of 16 and, without gates, the last of "
-                         "64; in bf16, fp16 and fp8 the first is at most 4096, and "
-                         "heads are of 32, 64 or 128",
-                 .hint = "set run.precision = \"fp32\""});
+                         "64; in bf16, fp16 and fp8 the first is at most 4096, and heads are of 32, 64 or 128",
+                 .hint = precision == Precision::fp8 ? "set run.precision = \"bf16\", or \"fp32\""
+                                                     : "set run.precision = \"fp32\""});
 }
 
 /// `shape` is of the longest text.

@@ -37,7 +37,7 @@ void encode_e4m3(std::span<const float> values, float scale, std::span<std::byte
 
 float e4m3_scale_for(double bound) {
     constexpr int most = 64;
-    expects(bound >= 0, "scale of e4m3: of a bound that is not negative");
+    expects(bound >= 0 && std::isfinite(bound), "scale of e4m3: of a bound that is finite and not negative");
     int exponent = most;
     if (bound > 0) {
         exponent = std::min(static_cast<int>(std::floor(std::log2(double{largest_e4m3} / bound))), most);

@@ -13,7 +13,8 @@ inline constexpr float largest_e4m3 = 448;
 /// values.
 void encode_e4m3(std::span<const float> values, float scale, std::span<std::byte> to);
 
-/// The greatest power of two, at most 2^64, that times `bound` is no more than 448. `bound` is not negative.
+/// The greatest power of two, at most 2^64, that times `bound` is no more than 448. `bound` is finite and not
+/// negative.
 [[nodiscard]] float e4m3_scale_for(double bound);
 
 }  // namespace sluice

@@ -1,9 +1,9 @@
 // GPT-2 of 124M parameters, or another decoder, with random weights on a GPU, from ids in its memory to ids in its
 // memory: each kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones, greedy or
-// drawn; then, if asked for, prompts of 64 to 512 tokens with 128 new ones, in bf16 and fp16 with each cache, there and
-// back; prompts of 900 to 1,023 tokens, or of other lengths, with one; what quantised caches do to texts, also to those
-// of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside attention. Certified is
-// the chunks only, with the shares of texts that are checked and that are continued again.
+// drawn; then, if asked for, prompts of 64 to 512 tokens with 128 new ones, in bf16, fp16 and fp8 with each cache,
+// there and back; prompts of 900 to 1,023 tokens, or of other lengths, with one; what quantised caches and fp8 do to
+// texts, also to those of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside
+// attention. Certified is the chunks only, with the shares of texts that are checked and that are continued again.
 //   bench_decoder [PRECISION ...] [config=CONFIG.json] [mma] [long] [prefill[=LEAST-MOST]] [passes] [cache]
 //                 [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R]
 //                 [kv_cache=CACHE] [log_probabilities]
@@ -356,7 +356,7 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
     const bool has_caches = decoder::is_narrow(precision);
     fmt::print("{}\n", name_of(precision));
     if ((options.with_cache || !options.checkpoint.empty()) && !has_caches) {
-        fmt::print(" no quantised caches to compare: bf16 and fp16 have them\n");
+        fmt::print(" no quantised caches to compare: bf16, fp16 and fp8 have them\n");
     }
     if (options.with_chunks) {
         time_chunks(gpu, stream, precision, weights, options.sampling);
@@ -377,7 +377,7 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
     if (!options.checkpoint.empty() && has_caches) {
         compare_caches_of_checkpoint(gpu, stream, precision, options.checkpoint);
     }
-    if (options.with_products && decoder::is_narrow(precision)) {
+    if (options.with_products && has_caches && precision != Precision::fp8) {
         time_overlap(gpu, stream, precision);
         time_products(stream, precision, weights.shape());
     }

@@ -19,7 +19,7 @@ double sustained_flops(Precision precision) {
         case Precision::tf32x3:
             return 680e12 / 3;  // three fp16 products for one
         case Precision::fp8:
-            return 1150e12;  // as if all were in e4m3
+            return 1400e12;  // of those in e4m3
         default:
             return 50e12;
     }

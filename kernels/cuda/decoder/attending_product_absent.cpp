@@ -4,7 +4,7 @@
 namespace sluice::decoder {
 
 AttendingProduct::AttendingProduct(const Memory&, Precision, const AttendingLayer&, const GemmShape&,
-                                   const GemmMemory&) {
+                                   const GemmMemory&, const float*) {
     throw ContractViolation("attending product: not in this build");
 }
 

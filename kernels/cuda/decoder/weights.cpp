@@ -182,17 +182,21 @@ double bound_of_results(const DecoderLinear& linear, const DecoderNorm& norm, bo
     return bound;
 }
 
-/// By which no activated result of an expansion is above 448. Its product activates in fp16.
+[[noreturn]] void refuse_weights(std::string what) {
+    throw Error(
+        ExitCode::numeric,
+        {.id = "E-NUM-110", .where = "weights", .what = std::move(what), .hint = "set run.precision = \"bf16\""});
+}
+
+/// By which no activated result of an expansion is above 448, but for what rounding adds. Its product activates in
+/// fp16, which has room for 65,504; rounding both factors makes a result up to an eighth larger.
 float inner_code_scale(const DecoderLinear& expansion, const DecoderNorm& norm, bool is_rms) {
-    constexpr double largest_half = 65504;
-    constexpr float most = 0x1p15F;
+    constexpr double largest = 57'000;
+    constexpr float most = 0x1p15F;  // in fp16, too
     const double bound = bound_of_results(expansion, norm, is_rms);
-    if (bound > largest_half) {
-        throw Error(ExitCode::numeric,
-                    {.id = "E-NUM-110",
-                     .where = "weights",
-                     .what = fmt::format("inner values may be as large as {:.3g}, and fp8 has room up to 65504", bound),
-                     .hint = "set run.precision = \"bf16\""});
+    if (!(bound <= largest)) {
+        refuse_weights(
+            fmt::format("inner values may be as large as {:.3g}, and fp8 has room up to {}", bound, largest));
     }
     return std::min(e4m3_scale_for(bound), most);
 }
@@ -217,6 +221,9 @@ std::vector<std::byte> encode_matrix(const std::vector<float>& values, float fac
     float largest = 0;
     for (const float value : values) {
         largest = std::max(largest, std::abs(value));
+    }
+    if (!std::isfinite(largest)) {
+        refuse_weights("a weight times that of its normalisation is infinite");
     }
     const float scale = e4m3_scale_for(double{largest});
     const std::array scales{1 / (scale * factor_scale), result_scale};

@@ -19,7 +19,7 @@ namespace sluice::decoder {
 /// In fp8 all is as in bf16, but for the matrices of attention, expansion and, if contracts_codes(), contraction. These
 /// are in e4m3, times the greatest power of two by which none is above 448. Factors of rows are e4m3, too: normalised
 /// rows times normed_code_scale(), and the contraction's inputs times a power of two by which none can be above 448,
-/// whatever the text.
+/// whatever the text, but for what rounding adds.
 struct WeightsOnDevice {
     struct Norm {
         Buffer gamma;  ///< fp32

@@ -1,9 +1,15 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/cuda/decoder/rows.hpp"
@@ -28,6 +34,8 @@ using test::random_prompts;
 using test::RandomDecoder;
 using test::Tokens;
 using test::values_of_e4m3;
+using testing::AllOf;
+using testing::HasSubstr;
 
 TEST_F(DecoderPiecesOnGpu, RowsAreNormalisedToCodes) {
     constexpr std::uint32_t rows = 37;
@@ -70,6 +78,73 @@ TEST_F(DecoderPiecesOnGpu, RowsAreNormalisedToCodes) {
                 }
             }
             EXPECT_EQ(codes[active[0] * width], std::byte{0xFF});
+        }
+    }
+}
+
+/// What a GPU that there need not be would refuse.
+std::string refusal_of(const DecoderShape& shape, const std::function<void(RandomDecoder&)>& change = {}) {
+    RandomDecoder model(shape, 3);
+    if (change) {
+        change(model);
+    }
+    try {
+        PackedWeights packed;
+        const auto layer = decoder_kernels_of(DeviceKind::cuda, Precision::fp8)
+                               .decoder(shape, model.weights(), {.max_prompt = 8, .max_new = 4}, packed);
+        packed.pack(NodeMemory::of_process(packed.bytes()), {}, 2);
+    } catch (const Error& error) {
+        return render(error.text());
+    }
+    return {};
+}
+
+TEST(Fp8Decoder, TakesWidthsOfWholeCopiesOnly) {
+    EXPECT_EQ(refusal_of(test::of_all), "");
+    DecoderShape inner = test::of_all;
+    inner.inner = 272;
+    EXPECT_THAT(refusal_of(inner), HasSubstr("E-GPU-067"));
+    EXPECT_EQ(refusal_of(llama_of_all), "") << "inner values that gates make stay in bf16";
+    DecoderShape width = test::of_all;
+    width.width = 120;
+    width.head_size = 64;
+    EXPECT_THAT(refusal_of(width), HasSubstr("E-GPU-067"));
+}
+
+TEST(Fp8Decoder, RefusesWeightsWhoseInnerValuesMayHaveNoRoom) {
+    EXPECT_EQ(refusal_of(test::of_all, [](RandomDecoder& model) { model.set_inner_bias(3, 5e4F); }), "");
+    EXPECT_THAT(refusal_of(test::of_all, [](RandomDecoder& model) { model.set_inner_bias(3, 7e4F); }),
+                AllOf(HasSubstr("E-NUM-110"), HasSubstr("inner values may be as large as 7e+04")));
+}
+
+/// Codes have no infinity: what is infinite must not become a number.
+TEST_F(DecoderPiecesOnGpu, CodesOfRowsThatAreNotFiniteAreNan) {
+    constexpr std::uint32_t width = 256;
+    constexpr std::array<std::uint32_t, 1> rows{3};
+    const DeviceMemory count(std::as_bytes(std::span(rows)));
+    for (const float spoilt : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        std::vector<float> x = random_values(rows[0] * width, 1, 5);
+        x[width + 77] = spoilt;
+        const DeviceMemory from(std::span<const std::byte>(encode(Precision::bf16, x)));
+        for (const bool is_rms : {false, true}) {
+            const DeviceMemory to(rows[0] * width);
+
+            decoder::enqueue_norm_codes({.from = from.as(),
+                                         .to = to.as(),
+                                         .epsilon = 1e-5F,
+                                         .scale = 8,
+                                         .width = width,
+                                         .most_rows = rows[0],
+                                         .rows = count.as<std::uint32_t>(),
+                                         .is_rms = is_rms},
+                                        nullptr);
+
+            const std::vector<float> got = values_of_e4m3(to.content());
+            for (std::uint32_t row = 0; row < rows[0]; ++row) {
+                const auto codes = std::span(got).subspan(std::size_t{row} * width, width);
+                EXPECT_EQ(std::ranges::any_of(codes, [](float value) { return std::isnan(value); }), row == 1) << row;
+            }
+            EXPECT_TRUE(std::isnan(got[width + 77]));
         }
     }
 }

@@ -296,11 +296,6 @@ TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
     odd.heads = 8;
     EXPECT_EQ(id_of(of_all, Precision::bf16), "");
     EXPECT_EQ(id_of(of_all, Precision::fp8), "E-GPU-063");
-    odd = of_all;
-    odd.inner += 16;
-    EXPECT_EQ(id_of(odd, Precision::fp8), "E-GPU-067");
-    odd = of_all;
-    odd.heads = 8;
     EXPECT_EQ(id_of(of_all, Precision::tf32x3), "E-GPU-063");
     EXPECT_EQ(id_of(odd, Precision::fp32), "");
 }

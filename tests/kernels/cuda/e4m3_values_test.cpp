@@ -61,6 +61,7 @@ TEST(E4m3Values, HaveTheGreatestScaleByWhichTheyFit) {
     EXPECT_EQ(e4m3_scale_for(0), 0x1p64F);
     EXPECT_EQ(e4m3_scale_for(1e-30), 0x1p64F);
     EXPECT_THROW(static_cast<void>(e4m3_scale_for(-1)), ContractViolation);
+    EXPECT_THROW(static_cast<void>(e4m3_scale_for(std::numeric_limits<double>::infinity())), ContractViolation);
 }
 
 }  // namespace

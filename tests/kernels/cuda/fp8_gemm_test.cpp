@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -224,6 +225,25 @@ TEST_F(Fp8GemmOnGpu, RoundsItsResultsToE4m3) {
                     ASSERT_NEAR(test::value_of_e4m3(got[i]), wanted, half_a_unit + 1e-3 * largest * scale) << i;
                 }
             }
+        }
+    }
+}
+
+/// A column whose bias is NaN.
+TEST_F(Fp8GemmOnGpu, LeavesNanInItsResults) {
+    for (const Activation activation : {Activation::gelu_tanh, Activation::gelu_erf}) {
+        const GemmShape shape{65, 128, 48, activation};
+        Fp8Operands operands(shape, 17);
+        operands.bias[70] = std::numeric_limits<float>::quiet_NaN();
+        const float factor = 0x1p-6F;
+        const auto code_scale = on_device<float>(std::span(&factor, 1));
+
+        const auto got = multiply_fp8_on_gpu(shape, Fp8Sums::tensor, operands, GemmExtras::bias, {}, 0, nullptr,
+                                             code_scale.as<float>());
+
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            const std::uint32_t column = e4m3_column(static_cast<std::uint32_t>(i % shape.columns));
+            ASSERT_EQ(std::isnan(test::value_of_e4m3(got[i])), column == 70) << i;
         }
     }
 }
