@@ -3,8 +3,8 @@
 
 namespace sluice::decoder {
 
-AttendingProduct::AttendingProduct(const Memory&, Precision, const AttendingLayer&, const GemmShape&,
-                                   const GemmMemory&, const float*) {
+AttendingProduct::AttendingProduct(const Memory&, Precision, const AttendingLayer&, const GemmShape&, const GemmMemory&,
+                                   const float*) {
     throw ContractViolation("attending product: not in this build");
 }
 
