@@ -18,6 +18,7 @@
 #include "apps/classifier/classifier_app.hpp"
 #include "core/device/host_device.hpp"
 #include "kernels/host_instructions.hpp"
+#include "tools/bench/benchmarks_in_turn.hpp"
 
 namespace sluice {
 namespace {
@@ -170,18 +171,8 @@ void add(const char* name, void (*function)(benchmark::State&), std::initializer
 
 int main(int argc, char** argv) {
     using namespace sluice;
-    std::vector<std::string> arguments(argv, argv + argc);
-    // Defaults come first, so that the command line overrides them.
-    arguments.insert(arguments.begin() + 1, {"--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true",
-                                             "--benchmark_report_aggregates_only=true", "--benchmark_min_time=0.2"});
-    std::vector<char*> pointers;
-    pointers.reserve(arguments.size());
-    for (std::string& argument : arguments) {
-        pointers.push_back(argument.data());
-    }
-    int count = static_cast<int>(pointers.size());
-    benchmark::Initialize(&count, pointers.data());
-    if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) {
+    const bench::BenchmarksInTurn benchmarks(argc, argv, 0.2);
+    if (!benchmarks.knows_all_arguments()) {
         return 64;
     }
     add("onednn_sgemm", onednn_sgemm, {1, 8});

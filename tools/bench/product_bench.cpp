@@ -11,6 +11,7 @@
 
 #include "kernels/host/invariant_product.hpp"
 #include "kernels/host/tile_product.hpp"
+#include "tools/bench/benchmarks_in_turn.hpp"
 
 namespace sluice {
 namespace {
@@ -147,18 +148,8 @@ void add_all() {
 
 int main(int argc, char** argv) {
     using namespace sluice;
-    std::vector<std::string> arguments(argv, argv + argc);
-    // Defaults come first, so that the command line overrides them.
-    arguments.insert(arguments.begin() + 1, {"--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true",
-                                             "--benchmark_report_aggregates_only=true", "--benchmark_min_time=0.1"});
-    std::vector<char*> pointers;
-    pointers.reserve(arguments.size());
-    for (std::string& argument : arguments) {
-        pointers.push_back(argument.data());
-    }
-    int count = static_cast<int>(pointers.size());
-    benchmark::Initialize(&count, pointers.data());
-    if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) {
+    const bench::BenchmarksInTurn benchmarks(argc, argv, 0.1);
+    if (!benchmarks.knows_all_arguments()) {
         return 64;
     }
     add_all();
