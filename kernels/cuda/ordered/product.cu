@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
     }
 }
 
-template <class Tile, End end = End::values>
+template <class Tile, End end>
 void enqueue_tiles(const Product& product, const RowRange& range, cudaStream_t stream) {
     constexpr std::uint32_t shared_bytes = Tile::shared_floats * sizeof(float);
     check_cuda(
@@ -67,15 +67,20 @@ void enqueue_tiles(const Product& product, const RowRange& range, cudaStream_t s
            stream, product, range);
 }
 
-void enqueue_tiles_by_rows(const Product& product, cudaStream_t stream) {
+template <End end>
+void enqueue_ending_in(const Product& product, cudaStream_t stream) {
+    if (product.tiles == Tiles::large) {
+        enqueue_tiles<ManyRows, end>(product, {}, stream);
+        return;
+    }
     constexpr RowRange few{.up_to = few_product_rows};
     if (product.columns > few_product_columns) {
-        enqueue_tiles<FewRows>(product, few, stream);
+        enqueue_tiles<FewRows, end>(product, few, stream);
     } else {
-        enqueue_tiles<FewRowsAndColumns>(product, few, stream);
+        enqueue_tiles<FewRowsAndColumns, end>(product, few, stream);
     }
     if (product.most_rows > few_product_rows) {
-        enqueue_tiles<ManyRows>(product, {.above = few_product_rows}, stream);
+        enqueue_tiles<ManyRows, end>(product, {.above = few_product_rows}, stream);
     }
 }
 
@@ -83,17 +88,13 @@ void enqueue_product(const Product& product, cudaStream_t stream) {
     expects(product.most_rows % product_rows == 0 && product.columns % product_columns == 0 &&
                 product.depth % product_depth == 0 && product.depth > 0,
             "product in order: a shape that is not padded");
-    const bool plain = !product.gelu && product.sums == nullptr;
-    expects((!product.gelu || product.sums == nullptr) && (plain || product.tiles == Tiles::large),
-            "product in order: GELU and sums are for large tiles, and not together");
-    if (product.tiles == Tiles::by_rows) {
-        enqueue_tiles_by_rows(product, stream);
-    } else if (product.gelu) {
-        enqueue_tiles<ManyRows, End::gelu>(product, {}, stream);
+    expects(!product.gelu || product.sums == nullptr, "product in order: GELU and sums are not together");
+    if (product.gelu) {
+        enqueue_ending_in<End::gelu>(product, stream);
     } else if (product.sums != nullptr) {
-        enqueue_tiles<ManyRows, End::sums>(product, {}, stream);
+        enqueue_ending_in<End::sums>(product, stream);
     } else {
-        enqueue_tiles<ManyRows>(product, {}, stream);
+        enqueue_ending_in<End::values>(product, stream);
     }
 }
 

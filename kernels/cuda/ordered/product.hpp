@@ -13,7 +13,7 @@ inline constexpr std::uint32_t product_depth = 16;
 
 enum class Tiles : std::uint8_t {
     large,    ///< 96 by 128.
-    by_rows,  ///< Smaller where `*rows` are few; neither with `gelu` nor with `sums`.
+    by_rows,  ///< Smaller where `*rows` are few.
 };
 
 /// out[m][n] = bias[n] + sum over k of in[m][k] * weights[k][n], added up as the host does: a chain of fused

@@ -70,6 +70,10 @@ constexpr OrderedCase ordered_cases[] = {
     {.rows = 37, .tiles = ordered::Tiles::by_rows},
     {.rows = 512, .tiles = ordered::Tiles::by_rows},
     {.rows = 513, .tiles = ordered::Tiles::by_rows},
+    {.rows = 37, .tiles = ordered::Tiles::by_rows, .gelu = true},
+    {.rows = 513, .tiles = ordered::Tiles::by_rows, .gelu = true},
+    {.rows = 37, .tiles = ordered::Tiles::by_rows, .adds = true},
+    {.rows = 513, .tiles = ordered::Tiles::by_rows, .adds = true},
 };
 
 TEST_F(OrderedProductOnGpu, AddsUpAsTheHostDoes) {
