@@ -92,21 +92,21 @@ std::uint64_t doubt_bytes_of(const TextForm& form) {
 
 CertifiedTexts::CertifiedTexts(const CertifierKernels& kernels, Device& device, const TextCertifierShape& shape,
                                std::unique_ptr<TextWriter> fast, std::unique_ptr<TextWriter> exact,
-                               std::unique_ptr<TextChecker> checker)
+                               TextChecking checking)
     : shape_(shape),
       fast_(std::move(fast)),
       exact_(std::move(exact)),
       doubts_(device.allocate(MemorySpace::device, shape.max_items * sizeof(TextDoubt))),
-      checker_(std::move(checker)),
-      choices_(
-          device.allocate(MemorySpace::device, checker_ == nullptr ? 0 : shape.max_items * doubt_bytes_of(shape.form))),
+      checking_(std::move(checking)),
+      choices_(device.allocate(MemorySpace::device,
+                               checking_.checker == nullptr ? 0 : shape.max_items * doubt_bytes_of(shape.form))),
       certifier_(kernels.make_text_certifier(device, shape, *exact_)) {}
 
 void CertifiedTexts::enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) {
     expects(in.size() == 1 && (out.size() == 1 || out.size() == 2), "texts: take one tensor and make one or two");
     const std::span<std::byte> doubts =
         out.size() == 2 ? out[1] : doubts_.bytes().first(batch.items * sizeof(TextDoubt));
-    if (checker_ == nullptr) {
+    if (checking_.checker == nullptr) {
         const std::array<std::span<std::byte>, 2> results_and_doubts{out[0], doubts};
         fast_->enqueue(stream, batch, in, results_and_doubts);
     } else {
@@ -115,7 +115,7 @@ void CertifiedTexts::enqueue(Stream& stream, const Batch& batch, Inputs in, Outp
         const std::array<std::span<std::byte>, 2> drafts{out[0], choices};
         fast_->enqueue(stream, batch, in, drafts);
         const std::array<std::span<const std::byte>, 3> drafted{in[0], out[0], choices};
-        checker_->enqueue(stream, batch, drafted, Outputs(&doubts, 1));
+        checking_.checker->enqueue(stream, batch, drafted, Outputs(&doubts, 1));
     }
     const std::array<std::span<const std::byte>, 2> items_and_doubts{in[0], doubts};
     certifier_->enqueue(stream, batch, items_and_doubts, out.first(1));
@@ -129,11 +129,11 @@ TextCounts CertifiedTexts::counts() const {
 
 void CertifiedTexts::set_bounds(const TextDoubt& bounds, const TextDoubt& of_checks) {
     bounds_ = bounds;
-    if (checker_ == nullptr) {
+    if (checking_.checker == nullptr) {
         certifier_->set_bounds(bounds);
         return;
     }
-    checker_->set_bounds(bounds);
+    checking_.checker->set_bounds(bounds);
     certifier_->set_bounds(of_checks);
 }
 

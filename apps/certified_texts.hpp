@@ -13,25 +13,29 @@
 
 namespace sluice {
 
+/// Checks a fast writer's texts; without a checker they are not checked.
+struct TextChecking {
+    std::unique_ptr<TextWriter> writer = nullptr;    ///< More accurate than the fast one, for as many items.
+    std::unique_ptr<TextChecker> checker = nullptr;  ///< Made by it.
+};
+
 /// Writes an exact writer's texts at nearly the speed of a fast one: the fast writer writes all texts, the exact writer
 /// rewrites those with a doubtful choice. The exact writer may be certified itself. Doubts are the fast writer's;
 /// log-probabilities are those of the writer that wrote the text.
 ///
-/// With a checker, as accurate as `exact`'s fast writer, the fast writer's texts are drafts: the checker repeats the
-/// doubtful choices of a draft, and only a text with a choice that differs, or is still doubtful by `exact`'s own
-/// bounds, is rewritten.
+/// With a checker the fast writer's texts are drafts: the checker repeats the doubtful choices of a draft, and only a
+/// text with a choice that differs, or is still doubtful by the checker's own bounds, is rewritten.
 class CertifiedTexts final : public TextWriter {
 public:
-    /// `fast` and `checker` were made for shape.max_items, `exact` for shape.batch, all on `device`.
+    /// `fast` and `checking` were made for shape.max_items, `exact` for shape.batch, all on `device`.
     CertifiedTexts(const CertifierKernels& kernels, Device& device, const TextCertifierShape& shape,
-                   std::unique_ptr<TextWriter> fast, std::unique_ptr<TextWriter> exact,
-                   std::unique_ptr<TextChecker> checker = nullptr);
+                   std::unique_ptr<TextWriter> fast, std::unique_ptr<TextWriter> exact, TextChecking checking = {});
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override;
     [[nodiscard]] TextCounts counts() const override;
 
-    /// Before that no text is certain. `of_checks` are the bounds of `exact`, for a checker only.
+    /// Before that no text is certain. `of_checks` are the bounds of the checking writer, if there is one.
     void set_bounds(const TextDoubt& bounds, const TextDoubt& of_checks = {});
     [[nodiscard]] const TextDoubt& bounds() const noexcept { return bounds_; }
 
@@ -40,11 +44,13 @@ public:
 
     /// Number of texts checked so far, likewise; nullopt without a checker.
     [[nodiscard]] std::optional<std::uint64_t> checked() const {
-        return checker_ == nullptr ? std::nullopt : std::optional(checker_->checked());
+        return checking_.checker == nullptr ? std::nullopt : std::optional(checking_.checker->checked());
     }
 
     [[nodiscard]] TextWriter& fast() const noexcept { return *fast_; }
     [[nodiscard]] TextWriter& exact() const noexcept { return *exact_; }
+    /// Null if nothing is checked.
+    [[nodiscard]] TextWriter* checking() const noexcept { return checking_.writer.get(); }
     [[nodiscard]] const TextCertifierShape& shape() const noexcept { return shape_; }
 
 private:
@@ -52,8 +58,8 @@ private:
     std::unique_ptr<TextWriter> fast_;
     std::unique_ptr<TextWriter> exact_;
     Buffer doubts_;
-    std::unique_ptr<TextChecker> checker_;  // may be null
-    Buffer choices_;                        // (items, max_new) ChoiceDoubt; with a checker
+    TextChecking checking_;
+    Buffer choices_;  // (items, max_new) ChoiceDoubt; with a checker
     std::unique_ptr<TextCertifier> certifier_;
     TextDoubt bounds_{};
 };

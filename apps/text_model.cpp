@@ -16,7 +16,7 @@ std::unique_ptr<CertifiedTexts> make_certified(const CertifierKernels& kernels, 
         std::move(middle.writer), std::move(exact.writer));
     return std::make_unique<CertifiedTexts>(
         kernels, device, TextCertifierShape{.form = cascade.form, .max_items = fast.items, .batch = middle.items},
-        std::move(fast.writer), std::move(again), std::move(middle.checker));
+        std::move(fast.writer), std::move(again), std::move(cascade.checking));
 }
 
 }  // namespace
@@ -58,12 +58,14 @@ void CertifiedTextModel::calibrate(Stream& stream, std::span<const std::byte> sa
         return write_texts(writer, form, group, device_, stream, sample);
     };
     const WrittenTexts exact = written(again_.exact(), again_.shape().batch);
-    const auto learn = [&](CertifiedTexts& texts, const TextDoubt& of_checks) {
-        const SeenTexts seen = compare_texts(written(texts.fast(), texts.shape().max_items), exact, form);
-        texts.set_bounds(calibrate_doubts(seen.alike, seen.differing), of_checks);
+    const auto bounds_of = [&](TextWriter& writer, std::uint32_t group) {
+        const SeenTexts seen = compare_texts(written(writer, group), exact, form);
+        return calibrate_doubts(seen.alike, seen.differing);
     };
-    learn(again_, {});
-    learn(texts_, again_.bounds());
+    again_.set_bounds(bounds_of(again_.fast(), again_.shape().max_items));
+    const std::uint32_t items = texts_.shape().max_items;
+    TextWriter* const checking = texts_.checking();
+    texts_.set_bounds(bounds_of(texts_.fast(), items), checking == nullptr ? TextDoubt{} : bounds_of(*checking, items));
     begin_counts();
 }
 
@@ -80,12 +82,12 @@ std::optional<Certification> CertifiedTextModel::certification() const {
 }
 
 std::uint64_t CertifiedTextModel::bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,
-                                        std::uint32_t sample, bool with_checker) {
+                                        std::uint32_t sample, bool with_checks) {
     const auto certifier = [&](std::uint32_t max_items, std::uint32_t batch) {
         return text_certifier_bytes({.form = form, .max_items = max_items, .batch = batch}) +
                max_items * std::uint64_t{sizeof(TextDoubt)};
     };
-    const std::uint64_t checker = with_checker ? text_checker_bytes(items[0]) + items[0] * doubt_bytes_of(form) : 0;
+    const std::uint64_t checker = with_checks ? text_checker_bytes(items[0]) + items[0] * doubt_bytes_of(form) : 0;
     return checker + certifier(items[0], items[1]) + certifier(items[1], items[2]) +
            write_texts_bytes(form, std::min(*std::ranges::max_element(items), sample));
 }

@@ -14,10 +14,12 @@
 
 namespace sluice {
 
-/// OpenApp::product_work() of text writers, which compute tf32x3 by products of fp16.
+/// OpenApp::product_work() of text writers, which compute tf32x3 by three products of fp16, and fp16x2 by one and, in
+/// the time of another, one of e4m3 that is twice as deep.
 [[nodiscard]] constexpr ProductWork product_work_of_texts(Precision precision) noexcept {
-    return precision == Precision::tf32x3 ? ProductWork{.precision = Precision::fp16, .products = 3}
-                                          : product_work_of(precision);
+    return precision == Precision::tf32x3   ? ProductWork{.precision = Precision::fp16, .products = 3}
+           : precision == Precision::fp16x2 ? ProductWork{.precision = Precision::fp16, .products = 2}
+                                            : product_work_of(precision);
 }
 
 /// A model of any text writer.
@@ -54,26 +56,25 @@ struct TextCascade {
     struct Stage {
         std::unique_ptr<TextWriter> writer;
         std::uint32_t items;
-        /// Made by the second writer, for the first one's items; may be null.
-        std::unique_ptr<TextChecker> checker = nullptr;
     };
     std::array<Stage, 3> stages;  ///< fp16, tf32x3, fp32
+    TextChecking checking{};      ///< Of the first writer's texts.
 };
 
-/// Texts that are certified: the first writer writes all, the second one again those that are not certain, or that its
+/// Texts that are certified: the first writer writes all, the second one again those that are not certain, or that the
 /// checker has not confirmed, and the third one those that are not certain then.
 class CertifiedTextModel final : public TextModel {
 public:
     CertifiedTextModel(const CertifierKernels& kernels, Device& device, TextCascade cascade, NameCounts name_counts);
 
-    /// All three write the sample; kernels/doubt_bounds.hpp says what follows. Until then nothing is certain.
+    /// All writers write the sample; kernels/doubt_bounds.hpp says what follows. Until then nothing is certain.
     void calibrate(Stream& stream, std::span<const std::byte> sample) override;
     [[nodiscard]] std::optional<Certification> certification() const override;
 
-    /// That the certifiers, and a checker, take of a device's memory, beside the writers, and calibrate() of `sample`
+    /// That the certifiers, and checks, take of a device's memory, beside the writers, and calibrate() of `sample`
     /// items for a while.
     [[nodiscard]] static std::uint64_t bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,
-                                             std::uint32_t sample, bool with_checker);
+                                             std::uint32_t sample, bool with_checks);
 
 private:
     CertifiedTextModel(Device& device, const IoShape& shape, std::unique_ptr<CertifiedTexts> texts,

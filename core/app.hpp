@@ -60,7 +60,7 @@ public:
 
 /// How the hardware computes one matrix product of a model.
 struct ProductWork {
-    Precision precision = Precision::fp32;  ///< Of each hardware product; neither tf32x3 nor certified.
+    Precision precision = Precision::fp32;  ///< Of each hardware product; none of tf32x3, fp16x2 and certified.
     std::uint32_t products = 1;             ///< Hardware products per product of the model.
     friend bool operator==(const ProductWork&, const ProductWork&) = default;
 };
@@ -92,8 +92,8 @@ public:
     /// none for cuda.
     [[nodiscard]] virtual bool runs_on([[maybe_unused]] DeviceKind kind) const noexcept { return true; }
 
-    /// Whether the app has models that compute in fp8 on GPUs. If not, a job in fp8 is refused.
-    [[nodiscard]] virtual bool has_fp8() const noexcept { return false; }
+    /// Whether the app has models that compute in fp8 and fp16x2 on GPUs. If not, a job in these is refused.
+    [[nodiscard]] virtual bool multiplies_codes() const noexcept { return false; }
 
     /// Throws Error (configuration) if no model supports the settings in `precision` on such devices.
     virtual void check([[maybe_unused]] Precision precision, [[maybe_unused]] DeviceKind kind) const {}

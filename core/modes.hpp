@@ -46,10 +46,11 @@ enum class Precision : std::uint8_t {
     fp16,       ///< Values up to 65,504; eight times as accurate as bf16.
     certified,  ///< fp16; uncertain items again in tf32x3, and those still uncertain in fp32.
     fp8,        ///< Factors of most products in e4m3, four bits of significance; the rest as in bf16.
+    fp16x2,     ///< Products in fp16, corrected by what that leaves of both factors, in e4m3; the rest in fp32.
 };
 template <>
-inline constexpr std::array<std::string_view, 7> words_of<Precision>{"fp32", "tf32x3",    "tf32", "bf16",
-                                                                     "fp16", "certified", "fp8"};
+inline constexpr std::array<std::string_view, 8> words_of<Precision>{"fp32", "tf32x3",    "tf32", "bf16",
+                                                                     "fp16", "certified", "fp8",  "fp16x2"};
 
 /// When a text is indexed.
 enum class IndexTime : std::uint8_t {

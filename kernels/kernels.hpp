@@ -26,9 +26,9 @@ struct Kernels {
 /// The same for generators; tf32x3 has its parts in fp16. A GRU in fp32 writes the same texts on all devices.
 [[nodiscard]] const GeneratorKernels& generator_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
-/// The same for decoders; tf32x3 has its parts in fp16. In fp32 scores are bitwise equal on all devices. Throw Error
-/// (unavailable): make_decoder() in tf32x3 where the GPU or the build has no wgmma; decoder() for sizes that a
-/// precision has no kernels for.
+/// The same for decoders; tf32x3 has its parts in fp16, fp16x2 in fp16 and e4m3. In fp32 scores are bitwise equal on
+/// all devices. Throw Error (unavailable): make_decoder() in tf32x3, fp16x2 and fp8 where the GPU or the build has no
+/// wgmma; decoder() for sizes that a precision has no kernels for.
 [[nodiscard]] const DecoderKernels& decoder_kernels_of(DeviceKind kind, Precision precision = Precision::fp32);
 
 }  // namespace sluice

@@ -78,7 +78,7 @@ std::string certification_text(const RunReport& report) {
                            100.0 * static_cast<double>(items) / static_cast<double>(report.items_done));
     };
     const std::string checked =
-        certification->checked ? counted(*certification->checked) + " checked in tf32x3, " : std::string();
+        certification->checked ? counted(*certification->checked) + " checked in fp16x2, " : std::string();
     return fmt::format("certified: {}{} computed again in tf32x3, {} of them in fp32, {}\n", checked,
                        counted(certification->recomputed), certification->recomputed_twice,
                        std::isfinite(certification->bound)

@@ -52,7 +52,7 @@ public:
 
     IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
 
-    bool has_fp8() const noexcept override { return true; }
+    bool multiplies_codes() const noexcept override { return true; }
 
     void check(Precision precision, DeviceKind kind) const override {
         const bool quantises =

@@ -13,7 +13,9 @@ namespace {
 constexpr std::uint32_t fp32_texts = 512;  // that are continued again at a time: few of a chunk
 
 // What they get of the memory beyond the least, at most; fp16 gets the rest.
+constexpr std::uint64_t fp16x2_share = 3;
 constexpr std::uint64_t tf32x3_share = 4;
+constexpr std::uint64_t tf32x3_share_behind_checks = 6;
 constexpr std::uint64_t fp32_share = 16;
 
 constexpr std::uint32_t sample_prompts = 2048;
@@ -45,25 +47,33 @@ LoadedCertifiedGpt2::LoadedCertifiedGpt2(const DecoderShape& shape, const Decode
     for (std::size_t i = 0; i < precisions.size(); ++i) {
         layers_[i] = decoder_kernels_of(kind, precisions[i]).decoder(shape, weights, sampling, weights_);
     }
+    if (sampling.temperature == 0) {
+        checking_ = decoder_kernels_of(kind, Precision::fp16x2).decoder(shape, weights, sampling, weights_);
+    }
 }
 
 std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const ModelRoom& room) const {
     const std::array<std::uint32_t, 3> items = items_of(room.max_items);
     std::uint64_t left = room.device_bytes - least_room(room.max_items);
     const std::uint64_t all = left;
-    const auto make = [&](std::size_t i, std::uint64_t more) {
-        const std::uint64_t least = layers_[i]->least_bytes(items[i]);
+    const auto make = [&](const DecoderLayer& layer, std::uint32_t of, std::uint64_t more) {
+        const std::uint64_t least = layer.least_bytes(of);
         const std::uint64_t bytes = least + more;
-        left -= layers_[i]->bytes(device, items[i], bytes) - least;
-        std::unique_ptr<Decoder> decoder = layers_[i]->make_decoder(device, items[i], bytes);
-        std::unique_ptr<TextChecker> checker =
-            i == 1 && checks_drafts() ? decoder->make_checker(device, items[0]) : nullptr;
-        return TextCascade::Stage{.writer = std::move(decoder), .items = items[i], .checker = std::move(checker)};
+        left -= layer.bytes(device, of, bytes) - least;
+        return layer.make_decoder(device, of, bytes);
+    };
+    const auto stage = [&](std::size_t i, std::uint64_t more) {
+        return TextCascade::Stage{.writer = make(*layers_[i], items[i], more), .items = items[i]};
     };
     TextCascade cascade{.form = DecoderTexts{sampling_}, .stages = {}};
-    cascade.stages[2] = make(2, all / fp32_share);
-    cascade.stages[1] = make(1, all / tf32x3_share);
-    cascade.stages[0] = make(0, left);
+    cascade.stages[2] = stage(2, all / fp32_share);
+    cascade.stages[1] = stage(1, all / (checks_drafts() ? tf32x3_share_behind_checks : tf32x3_share));
+    if (checks_drafts()) {
+        std::unique_ptr<Decoder> decoder = make(*checking_, items[0], all / fp16x2_share);
+        cascade.checking.checker = decoder->make_checker(device, items[0]);
+        cascade.checking.writer = std::move(decoder);
+    }
+    cascade.stages[0] = stage(0, left);
     return std::make_unique<CertifiedTextModel>(kernels_of(kind_).certifier, device, std::move(cascade), &text_counts);
 }
 
@@ -73,7 +83,7 @@ std::uint64_t LoadedCertifiedGpt2::least_room(std::uint32_t max_items) const {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         bytes += layers_[i]->least_bytes(items[i]);
     }
-    return bytes;
+    return bytes + (checks_drafts() ? checking_->least_bytes(items[0]) : 0);
 }
 
 std::uint32_t LoadedCertifiedGpt2::sample_items() const {

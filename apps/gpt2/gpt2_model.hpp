@@ -15,9 +15,10 @@ inline constexpr ChunkLimits decoder_chunks{.least = 64};
 /// A model of one decoder.
 [[nodiscard]] std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder);
 
-/// A certified app: the same network in three precisions. fp16 continues all prompts; tf32x3 recomputes the texts that
-/// fp16 leaves uncertain, and fp32 those that tf32x3 leaves uncertain. With temperature 0 tf32x3 first checks fp16's
-/// doubtful choices and recomputes only texts that it does not confirm. Each precision has its own KV cache.
+/// A certified app: the same network in several precisions. fp16 continues all prompts; tf32x3 recomputes the texts
+/// that fp16 leaves uncertain, and fp32 those that tf32x3 leaves uncertain. With temperature 0 fp16x2 first checks
+/// fp16's doubtful choices, and tf32x3 recomputes only texts that it does not confirm. Each precision has its own KV
+/// cache.
 class LoadedCertifiedGpt2 final : public LoadedApp {
 public:
     /// `weights` belong to the caller and must stay alive until weights() is packed. Throws Error like
@@ -34,12 +35,13 @@ public:
 private:
     /// Draws are not checked: errors of their distances have long tails, so that some exceed the bound. A text
     /// recomputed as a whole, for another choice, is free of such an error; a checked one is not.
-    [[nodiscard]] bool checks_drafts() const { return sampling_.temperature == 0; }
+    [[nodiscard]] bool checks_drafts() const { return checking_ != nullptr; }
 
     DeviceKind kind_;
     TokenSampling sampling_;
     PackedWeights weights_;
     std::array<std::unique_ptr<DecoderLayer>, 3> layers_;  // fp16, tf32x3, fp32
+    std::unique_ptr<DecoderLayer> checking_;               // fp16x2; null: no checks
 };
 
 }  // namespace sluice::gpt2

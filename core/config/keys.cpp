@@ -200,8 +200,9 @@ constexpr std::array keys{
                                         .help = "Where the latency table goes, as JSON."}),
     key<&Job::run, &Run::device>(choice("run", "device", words_of<DeviceKind>, "\"auto\"",
                                         "What computes; auto uses CUDA where it is built in and a GPU is visible.")),
-    key<&Job::run, &Run::precision>(choice("run", "precision", words_of<Precision>, "\"fp32\"",
-                                           "How devices multiply; hosts in fp32 or, with AMX, bf16; fp8 is gpt2's.")),
+    key<&Job::run, &Run::precision>(
+        choice("run", "precision", words_of<Precision>, "\"fp32\"",
+               "How devices multiply; hosts in fp32 or, with AMX, bf16; fp8 and fp16x2 are gpt2's.")),
     key<&Job::run, &Run::devices>(
         count("run", "devices", {1, most_devices}, "\"auto\"", "Devices that each rank drives.", "auto")),
     key<&Job::pipeline, &Pipeline::mode>(

@@ -68,9 +68,10 @@ void check_positions(const DecoderShape& shape, Precision precision) {
     }
 }
 
-/// Products in two parts add up in twice as many registers as mma.sync leaves; those of e4m3 are written for wgmma.
+/// Products in two parts add up in twice as many registers as mma.sync leaves; those with codes of e4m3 are written for
+/// wgmma.
 void check_decoder_instructions(Device& device, Precision precision) {
-    const bool by_wgmma_only = precision == Precision::tf32x3 || precision == Precision::fp8;
+    const bool by_wgmma_only = has_parts(precision) || precision == Precision::fp8;
     if (by_wgmma_only && as_cuda(device).instructions() != MatrixInstructions::wgmma) {
         throw Error(
             ExitCode::unavailable,

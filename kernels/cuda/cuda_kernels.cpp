@@ -120,6 +120,7 @@ const Family& in_precision(Precision precision) {
             return fp16;
         case Precision::certified:
         case Precision::fp8:
+        case Precision::fp16x2:
             break;
     }
     throw ContractViolation("no precision of these kernels: " + std::string(name_of(precision)));
@@ -137,7 +138,10 @@ const GeneratorKernels& cuda_generator_kernels(Precision precision) {
 
 const DecoderKernels& cuda_decoder_kernels(Precision precision) {
     static const CudaDecoders fp8(Precision::fp8);
-    return precision == Precision::fp8 ? fp8 : in_precision<CudaDecoders>(precision);
+    static const CudaDecoders fp16x2(Precision::fp16x2);
+    return precision == Precision::fp8      ? fp8
+           : precision == Precision::fp16x2 ? fp16x2
+                                            : in_precision<CudaDecoders>(precision);
 }
 
 }  // namespace sluice

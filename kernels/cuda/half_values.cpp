@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/half.hpp"
+#include "kernels/cuda/e4m3_values.hpp"
 
 namespace sluice {
 
@@ -70,6 +71,25 @@ std::vector<float> decode_half_parts(std::span<const std::byte> bytes, std::size
         values[i] = value_of(first) + value_of(first + row) / half_rest_scale;
     }
     return values;
+}
+
+std::vector<std::byte> encode_half_codes(std::span<const float> values, std::size_t row, const char* what) {
+    expects(row != 0 && values.size() % row == 0, "fp16 and e4m3: values that are no whole rows");
+    check_sizes(values, what);
+    std::vector<std::byte> result(4 * values.size());
+    std::vector<float> rests(row);
+    for (std::size_t first = 0; first < values.size(); first += row) {
+        const std::span<const float> from = values.subspan(first, row);
+        const std::span<std::byte> to = std::span(result).subspan(4 * first, 4 * row);
+        for (std::size_t i = 0; i < row; ++i) {
+            const std::uint16_t half = half_of(from[i]);
+            std::memcpy(&to[i * sizeof half], &half, sizeof half);
+            rests[i] = (from[i] - float_of_half(half)) * half_rest_scale;
+        }
+        encode_e4m3(rests, half_code_scale, to.subspan(2 * row, row));
+        encode_e4m3(from, half_code_scale, to.subspan(3 * row, row));
+    }
+    return result;
 }
 
 std::vector<float> positions_first(std::span<const float> values, std::size_t channels, std::size_t positions) {

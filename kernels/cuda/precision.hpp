@@ -24,9 +24,14 @@ namespace sluice {
     return number_bytes(precision) * parts_of(precision);
 }
 
+/// Whether a decoder's factors are two values of 16 bits, or one and two codes; by wgmma only.
+[[nodiscard]] constexpr bool has_parts(Precision precision) noexcept {
+    return precision == Precision::tf32x3 || precision == Precision::fp16x2;
+}
+
 /// Precision of values that are not inputs of convolutions: other layers' weights, and activations between those.
 [[nodiscard]] constexpr Precision in_one_part(Precision precision) noexcept {
-    return precision == Precision::tf32x3 ? Precision::fp32 : precision;
+    return has_parts(precision) ? Precision::fp32 : precision;
 }
 
 /// Precision of what is stored besides the factors of products.

@@ -126,6 +126,33 @@ __device__ __forceinline__ HalfParts split_half(float low, float high) {
     return {firsts, pack<__half>((low - kept.x) * half_rest_scale, (high - kept.y) * half_rest_scale)};
 }
 
+/// Two values in fp16, and in e4m3 both and what fp16 leaves of them; see half_values.hpp.
+struct HalfCodes {
+    std::uint32_t firsts;
+    std::uint16_t codes;
+    std::uint16_t rests;  // times half_rest_scale
+};
+
+__device__ __forceinline__ HalfCodes split_half_codes(float low, float high) {
+    const std::uint32_t firsts = pack<__half>(low, high);
+    const float2 kept = __half22float2(*reinterpret_cast<const __half2*>(&firsts));
+    return {firsts, static_cast<std::uint16_t>(e4m3_of(low, high)),
+            static_cast<std::uint16_t>(e4m3_of((low - kept.x) * half_rest_scale, (high - kept.y) * half_rest_scale))};
+}
+
+/// Eight values of e4m3.
+__device__ __forceinline__ void unpack_e4m3(const uint2& from, float (&to)[8]) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const std::uint32_t word = i < 2 ? from.x : from.y;
+        const __half2_raw two =
+            __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(word >> (i % 2 * 16)), __NV_E4M3);
+        const float2 values = __half22float2(__half2(two));
+        to[2 * i] = values.x;
+        to[2 * i + 1] = values.y;
+    }
+}
+
 __device__ __forceinline__ uint4 pack_fp32(const float (&from)[4]) {
     return {__float_as_uint(from[0]), __float_as_uint(from[1]), __float_as_uint(from[2]), __float_as_uint(from[3])};
 }

@@ -205,7 +205,7 @@ class CertifiedTextsOfFakes : public testing::Test {
 protected:
     static constexpr std::uint32_t items = 3;
     static constexpr TextDoubt fast_bounds{.distance = 1, .gap = 2};
-    static constexpr TextDoubt exact_bounds{.distance = 3, .gap = 4};
+    static constexpr TextDoubt check_bounds{.distance = 3, .gap = 4};
 
     CertifiedTexts make(std::unique_ptr<TextChecker> checker) {
         return {FakeKernels(said_),
@@ -213,7 +213,7 @@ protected:
                 {.form = continuations, .max_items = 4, .batch = 4},
                 std::make_unique<FakeWriter>(said_),
                 std::make_unique<FakeWriter>(said_),
-                std::move(checker)};
+                {.writer = nullptr, .checker = std::move(checker)}};
     }
     void write(CertifiedTexts& texts) {
         const std::vector<std::byte> in(items * continuations.io().input_bytes);
@@ -228,23 +228,23 @@ protected:
 TEST_F(CertifiedTextsOfFakes, AreCheckedChoiceByChoiceBeforeAnyIsWrittenAgain) {
     CertifiedTexts texts = make(std::make_unique<FakeChecker>(said_));
 
-    texts.set_bounds(fast_bounds, exact_bounds);
+    texts.set_bounds(fast_bounds, check_bounds);
     write(texts);
 
     EXPECT_EQ(said_.steps, (std::vector<std::string_view>{"writer", "checker", "certifier"}));
     EXPECT_TRUE(all_are(said_.drafts, 1));
     EXPECT_TRUE(all_are(said_.choices, 2));
     EXPECT_EQ(said_.choices.size(), items * max_new * sizeof(ChoiceDoubt));
-    EXPECT_TRUE(all_are(said_.doubts, 3));  // the checker's, which are to be judged as the exact writer's are
+    EXPECT_TRUE(all_are(said_.doubts, 3));  // the checker's, which have bounds of their own
     EXPECT_EQ(said_.of_checker, fast_bounds);
-    EXPECT_EQ(said_.of_certifier, exact_bounds);
+    EXPECT_EQ(said_.of_certifier, check_bounds);
     EXPECT_EQ(texts.checked(), 5U);
 }
 
 TEST_F(CertifiedTextsOfFakes, AreWrittenAgainByTheFastOnesDoubtsWithoutAChecker) {
     CertifiedTexts texts = make(nullptr);
 
-    texts.set_bounds(fast_bounds, exact_bounds);
+    texts.set_bounds(fast_bounds, check_bounds);
     write(texts);
 
     EXPECT_EQ(said_.steps, (std::vector<std::string_view>{"writer", "certifier"}));

@@ -46,10 +46,11 @@ TEST(Registry, SaysWhatEveryAppsProductsAreComputedAs) {
     EXPECT_EQ(work_of("classifier", Precision::tf32x3), (ProductWork{.precision = Precision::tf32, .products = 3}));
     EXPECT_EQ(work_of("namegen", Precision::tf32x3), (ProductWork{.precision = Precision::fp16, .products = 3}));
     EXPECT_EQ(work_of("gpt2", Precision::tf32x3), (ProductWork{.precision = Precision::fp16, .products = 3}));
+    EXPECT_EQ(work_of("gpt2", Precision::fp16x2), (ProductWork{.precision = Precision::fp16, .products = 2}));
     for (const App* app : standard_apps().all()) {
         EXPECT_EQ(work_of(app->name(), Precision::certified), ProductWork{.precision = Precision::fp16});
         EXPECT_EQ(work_of(app->name(), Precision::bf16), ProductWork{.precision = Precision::bf16});
-        EXPECT_EQ(open_without_files(*app)->has_fp8(), app->name() == "gpt2");
+        EXPECT_EQ(open_without_files(*app)->multiplies_codes(), app->name() == "gpt2");
     }
 }
 

@@ -137,32 +137,36 @@ TEST_F(CudaRanks, GiveTheSameBytesAsOneProcess) {
 }
 
 /// The trained model of examples/, which the build's GPU may have no code for.
-TEST_F(CudaRanks, ContinuePromptsInFp8WithTheSameBytesForAnyRanksAndChunks) {
+TEST_F(CudaRanks, ContinuePromptsWithTheSameBytesForAnyRanksAndChunks) {
     const JobFolder folder(200);
     write_file(folder.path() / "gpt2.toml",
                "app = \"gpt2\"\ninput.path = \"articles.txt\"\n"
-               "run.device = \"cuda\"\nrun.precision = \"fp8\"\n"
+               "run.device = \"cuda\"\n"
                "generate = { max_prompt_tokens = 100, max_new_tokens = 20, long_prompts = "
                "\"cut\" }\nmodel.weights = \"" SLUICE_SOURCE_DIR "/examples/models/gpt2/model.safetensors\"\n");
-    const auto run = [&](int ranks, const std::string& output, const std::string& chunk_items) {
-        std::vector<std::string> words{"run", "gpt2.toml", "--no-progress"};
-        const auto keys = set({"output.path=" + output, "pipeline.chunk_items=" + chunk_items});
-        words.insert(words.end(), keys.begin(), keys.end());
-        return Process(launch_words(ranks, words), {.folder = folder.path()}).wait();
-    };
-    const ProcessResult first = run(0, "first.jsonl", "200");
-    if (first.exit_code == 69 && first.err.find("E-GPU-063") != std::string::npos) {
-        GTEST_SKIP() << first.err;
+    for (const std::string name : {"fp8", "fp16x2", "certified"}) {
+        SCOPED_TRACE(name);
+        const std::string precision = "run.precision=" + name;
+        const auto run = [&](int ranks, const std::string& output, const std::string& chunk_items) {
+            std::vector<std::string> words{"run", "gpt2.toml", "--no-progress"};
+            const auto keys = set({"output.path=" + output, "pipeline.chunk_items=" + chunk_items, precision});
+            words.insert(words.end(), keys.begin(), keys.end());
+            return Process(launch_words(ranks, words), {.folder = folder.path()}).wait();
+        };
+        const ProcessResult first = run(0, name + "1.jsonl", "200");
+        if (first.exit_code == 69 && first.err.find("E-GPU-063") != std::string::npos) {
+            GTEST_SKIP() << first.err;
+        }
+        ASSERT_EQ(first.exit_code, 0) << first.err;
+        const std::string bytes = contents(folder.path() / (name + "1.jsonl"));
+
+        EXPECT_EQ(run(0, name + "2.jsonl", "7").exit_code, 0);
+        EXPECT_EQ(run(2, name + "3.jsonl", "31").exit_code, 0);
+
+        EXPECT_EQ(contents(folder.path() / (name + "2.jsonl")), bytes);
+        EXPECT_EQ(contents(folder.path() / (name + "3.jsonl")), bytes);
+        EXPECT_EQ(std::ranges::count(bytes, '\n'), 200);
     }
-    ASSERT_EQ(first.exit_code, 0) << first.err;
-    const std::string bytes = contents(folder.path() / "first.jsonl");
-
-    EXPECT_EQ(run(0, "second.jsonl", "7").exit_code, 0);
-    EXPECT_EQ(run(2, "third.jsonl", "31").exit_code, 0);
-
-    EXPECT_EQ(contents(folder.path() / "second.jsonl"), bytes);
-    EXPECT_EQ(contents(folder.path() / "third.jsonl"), bytes);
-    EXPECT_EQ(std::ranges::count(bytes, '\n'), 200);
 }
 
 TEST_F(Cuda, RunsAnEmptyInputToAnEmptyOutput) {

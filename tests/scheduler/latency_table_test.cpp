@@ -55,7 +55,7 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
         rank.certification->checked = 4;
     }
     EXPECT_THAT(latency_table(report, TableForm::full),
-                HasSubstr(fmt::format("certified: 8 items ({:.1f} %) checked in tf32x3, 5 items ({:.1f} %) computed "
+                HasSubstr(fmt::format("certified: 8 items ({:.1f} %) checked in fp16x2, 5 items ({:.1f} %) computed "
                                       "again in tf32x3, 2 of them in fp32, ",
                                       8 * share / 5, share)));
     EXPECT_EQ(report_json(report, {}).at("run").at("certification").at("checked"), 8);

@@ -98,7 +98,7 @@ public:
             const auto share = [&](std::uint64_t texts) {
                 return 100 * static_cast<double>(texts) / static_cast<double>(count("texts"));
             };
-            fmt::print("          {:.2f} % of them checked in tf32x3, {:.2f} % again, {:.2f} % in fp32; bound {:.3g}\n",
+            fmt::print("          {:.2f} % of them checked in fp16x2, {:.2f} % again, {:.2f} % in fp32; bound {:.3g}\n",
                        share(certified->checked.value_or(0)), share(certified->recomputed),
                        share(certified->recomputed_twice), certified->bound);
         }
@@ -346,6 +346,7 @@ std::vector<Precision> precisions_of(const CudaDevice& gpu) {
     std::vector<Precision> all{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
     if (gpu.instructions() == MatrixInstructions::wgmma) {
         all.push_back(Precision::tf32x3);
+        all.push_back(Precision::fp16x2);
         all.push_back(Precision::fp8);
     }
     return all;
@@ -386,12 +387,12 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
 int run(int argc, char** argv) {
     const std::optional<Options> options = parse(std::span<char* const>(argv, argv + argc).subspan(1));
     if (!options) {
-        fmt::print(
-            stderr,
-            "usage: bench_decoder [fp32 | tf32x3 | tf32 | fp16 | bf16 | fp8 | certified ...] [config=CONFIG.json] "
-            "[mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] "
-            "[temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [kv_cache=CACHE] "
-            "[log_probabilities]\n");
+        fmt::print(stderr,
+                   "usage: bench_decoder [fp32 | tf32x3 | fp16x2 | tf32 | fp16 | bf16 | fp8 | certified ...] "
+                   "[config=CONFIG.json] "
+                   "[mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] "
+                   "[temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [kv_cache=CACHE] "
+                   "[log_probabilities]\n");
         return 64;
     }
     const std::unique_ptr<Device> device = make_cuda_device(0, options->device);

@@ -18,6 +18,8 @@ double sustained_flops(Precision precision) {
             return 340e12;
         case Precision::tf32x3:
             return 680e12 / 3;  // three fp16 products for one
+        case Precision::fp16x2:
+            return 680e12 / 2;  // one in fp16, and one twice as deep in e4m3
         case Precision::fp8:
             return 1400e12;  // of those in e4m3
         default:

@@ -22,8 +22,8 @@ constexpr std::uint32_t prompt_tokens = 16;
 constexpr std::uint32_t new_tokens = 8;
 constexpr double memory_rate = 4.0e12;  // bytes per second of reads on an H200
 
-/// FLOP/s that cuBLAS sustains for large square products on an H200; for tf32x3, a third of fp16's; for fp8, what
-/// Fp8Gemm reaches in a pass.
+/// FLOP/s that cuBLAS sustains for large square products on an H200; for tf32x3, a third of fp16's, for fp16x2 a half;
+/// for fp8, what Fp8Gemm reaches in a pass.
 [[nodiscard]] double sustained_flops(Precision precision);
 
 /// Larger than GPT-2's own initialisation, which would only repeat the last token. From the 13th layer on those of the

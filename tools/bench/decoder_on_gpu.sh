@@ -18,7 +18,7 @@ step 40 "every precision against plain loops" "${tests[@]}" --gtest_filter='Deco
 step 90 "speed in bf16" "$programs/bench_decoder" bf16 long cache "$examples/models/gpt2/model.safetensors" products
 step 90 "certified continuations" "$programs/apps_cuda_test" --gtest_brief=1 --gtest_filter='CertifiedContinuations.*'
 step 40 "neighbours" "${tests[@]}" --gtest_filter='DecoderOnGpu.Gives*'
-for precision in tf32 tf32x3 fp32 fp16 fp8 certified; do
+for precision in tf32 tf32x3 fp16x2 fp32 fp16 fp8 certified; do
     step 40 "speed in $precision" "$programs/bench_decoder" "$precision"
 done
 

@@ -20,11 +20,13 @@ namespace {
 
 void check_precision(const JobConfig& job, const OpenApp& app, DeviceKind device) {
     const JobConfig::Run& run = job.run;
-    if (run.precision == Precision::fp8 && !app.has_fp8()) {
-        throw Error(ExitCode::configuration, {.id = "E-CFG-105",
-                                              .where = "run.precision",
-                                              .what = fmt::format("got \"fp8\", in which {} does not compute", job.app),
-                                              .hint = "set \"bf16\", or leave it out"});
+    const bool has_codes = run.precision == Precision::fp8 || run.precision == Precision::fp16x2;
+    if (has_codes && !app.multiplies_codes()) {
+        throw Error(ExitCode::configuration,
+                    {.id = "E-CFG-105",
+                     .where = "run.precision",
+                     .what = fmt::format("got \"{}\", in which {} does not compute", name_of(run.precision), job.app),
+                     .hint = "set \"bf16\", or leave it out"});
     }
     if (device == DeviceKind::host && run.precision != Precision::fp32 && run.precision != Precision::bf16) {
         const std::string no_gpu = why_no_cuda();

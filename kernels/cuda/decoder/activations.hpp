@@ -12,9 +12,9 @@
 
 namespace sluice::decoder {
 
-/// Device memory of a pass's activations; see Strides. Initially zero. In tf32x3 `normed`, `mixed` and `inner`, which
-/// are inputs of products, are in two parts of fp16, in as many bytes as fp32. In fp8 values are in bf16, unless said
-/// otherwise.
+/// Device memory of a pass's activations; see Strides. Initially zero. In tf32x3 and fp16x2 `normed`, `mixed` and
+/// `inner`, which are inputs of products, are in parts, in as many bytes as fp32 (half_values.hpp). In fp8 values are
+/// in bf16, unless said otherwise.
 struct Activations {
     explicit Activations(const PassSetup& setup)
         : strides(strides_of(setup.shape, setup.precision)),

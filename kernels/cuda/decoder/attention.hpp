@@ -54,7 +54,7 @@ struct Attention {
 }
 
 /// For heads of any size. Keys and values come from the cache, including the row's own (enqueue_cache_write()). Results
-/// are the host's bits in fp32, rounded to tf32 in tf32, in two parts of fp16 in tf32x3.
+/// are the host's bits in fp32, rounded to tf32 in tf32, in the parts of tf32x3 and fp16x2.
 void enqueue_attention_in_order(const Memory& memory, Precision precision, const Attention& attention,
                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream);
 
@@ -64,7 +64,7 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream);
 
-/// The same in tf32 or tf32x3, with results as above: in tf32x3 each product is three in fp16, of parts.
+/// The same in tf32, tf32x3 or fp16x2, with results as above; in the last two each product is three in fp16, of parts.
 void enqueue_float_prompt_attention(const Memory& memory, Precision precision, const Attention& attention,
                                     const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 

@@ -143,6 +143,7 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
                                 const Cache& cache, std::uint32_t layer, Attending attending, cudaStream_t stream) {
     const auto kernel = precision == Precision::tf32     ? &attend_in_order<Kept::tf32>
                         : precision == Precision::tf32x3 ? &attend_in_order<Kept::half_parts>
+                        : precision == Precision::fp16x2 ? &attend_in_order<Kept::half_codes>
                                                          : &attend_in_order<Kept::as_is>;
     constexpr std::uint32_t most_shared = 99 * 1024;
     const std::uint32_t of_warp =

@@ -243,6 +243,7 @@ void enqueue_cached_attention(const Memory& memory, Precision precision, const A
     const auto kernel = precision == Precision::bf16     ? cached_kernel<__nv_bfloat16>(attention.head_size)
                         : precision == Precision::fp16   ? cached_kernel<__half>(attention.head_size)
                         : precision == Precision::tf32x3 ? cached_kernel<float, Kept::half_parts>(attention.head_size)
+                        : precision == Precision::fp16x2 ? cached_kernel<float, Kept::half_codes>(attention.head_size)
                                                          : cached_kernel<float, Kept::tf32>(attention.head_size);
     if (attention.multiprocessors != 0) {
         launch(kernel, "attention to the cache",

@@ -26,11 +26,14 @@ constexpr std::uint32_t most_draw_blocks = 8 * hopper_multiprocessors;
 
 extern __shared__ unsigned long long weights_of_sums[];
 
-/// Values in two parts of fp16: see half_values.hpp.
+// Values in parts: see half_values.hpp.
 struct HalfParts {};
+struct HalfCodes {};
+
+enum class Operand : std::uint8_t { row, weights };
 
 /// Reads 8 values of a row of the head's operands.
-template <class T>
+template <class T, Operand operand>
 __device__ __forceinline__ void load_operand(const void* rows, std::uint32_t row, std::uint32_t depth, std::uint32_t at,
                                              float (&to)[8]) {
     if constexpr (std::is_same_v<T, HalfParts>) {
@@ -41,6 +44,17 @@ __device__ __forceinline__ void load_operand(const void* rows, std::uint32_t row
 #pragma unroll
         for (std::uint32_t i = 0; i < 8; ++i) {
             to[i] += rests[i] * (1 / half_rest_scale);
+        }
+    } else if constexpr (std::is_same_v<T, HalfCodes>) {
+        constexpr bool is_row = operand == Operand::row;
+        const __half* const firsts = static_cast<const __half*>(rows) + std::size_t{row} * 2 * depth;
+        const auto* const codes = reinterpret_cast<const std::uint8_t*>(firsts + depth) + (is_row ? depth : 0);
+        float rests[8];
+        load_8(firsts + at, to);
+        values::unpack_e4m3(*reinterpret_cast<const uint2*>(codes + at), rests);
+#pragma unroll
+        for (std::uint32_t i = 0; i < 8; ++i) {
+            to[i] += rests[i] * (1 / (is_row ? half_rest_scale : half_rest_scale * half_code_scale));
         }
     } else {
         load_8(static_cast<const T*>(rows) + std::size_t{row} * depth + at, to);
@@ -57,11 +71,12 @@ __device__ void find_scores(const HeadOperands& head, std::uint32_t row, std::ui
     }
     for (std::uint32_t at = threadIdx.x % warp_lanes * 8; at < head.depth; at += warp_lanes * 8) {
         float hidden[8];
-        load_operand<T>(head.rows, row, head.depth, at, hidden);
+        load_operand<T, Operand::row>(head.rows, row, head.depth, at, hidden);
 #pragma unroll
         for (std::uint32_t i = 0; i < warp_tokens; ++i) {
             float weights[8];
-            load_operand<T>(head.weights, min(first + i, head.vocabulary - 1), head.depth, at, weights);
+            load_operand<T, Operand::weights>(head.weights, min(first + i, head.vocabulary - 1), head.depth, at,
+                                              weights);
 #pragma unroll
             for (std::uint32_t j = 0; j < 8; ++j) {
                 scores[i] = fmaf(hidden[j], weights[j], scores[i]);
@@ -268,6 +283,10 @@ void enqueue_draw(const Memory& memory, const Rule& rule, Precision precision, c
     expects(precision != Precision::fp32 && head.depth % 8 == 0, "decoder: a draw by sums of this precision or depth");
     if (precision == Precision::tf32x3) {
         enqueue<HalfParts>(memory, rule, sums, head, stream);
+        return;
+    }
+    if (precision == Precision::fp16x2) {
+        enqueue<HalfCodes>(memory, rule, sums, head, stream);
         return;
     }
     with_type_of(precision, [&](auto type) { enqueue<decltype(type)>(memory, rule, sums, head, stream); });

@@ -47,7 +47,7 @@ template <class Kernels>
                 memory.bests != nullptr ? (shape.columns + tile_columns - 1) / tile_columns : groups_of(shape.columns),
             .per_temperature = std::min(log2_e / shape.temperature, std::numeric_limits<float>::max()),
             .rounds_to_tf32 = shape.rounds_to_tf32,
-            .in_half_parts = shape.in_half_parts};
+            .in_parts = shape.in_parts};
 }
 
 }  // namespace sluice::decoder

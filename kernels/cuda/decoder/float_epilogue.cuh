@@ -16,8 +16,8 @@
 namespace sluice::decoder {
 
 /// Stores a consumer's sums, some columns at a time, so that loads of their residuals are in flight together. A thread
-/// has, in each of two rows of a block of 64, two of every eight columns. `has_parts`: may write two parts.
-template <class C, bool has_parts = false>
+/// has, in each of two rows of a block of 64, two of every eight columns. `may_write_parts`: may write two parts.
+template <class C, bool may_write_parts = false>
 class BatchedEpilogue {
 public:
     using Target = FloatProductArguments;
@@ -90,8 +90,8 @@ private:
             values[i] = sums[4 * from + i];
         }
         gemm::activate<float>(values, arguments_.activation);
-        if constexpr (has_parts) {
-            if (floats_.in_half_parts) {
+        if constexpr (may_write_parts) {
+            if (floats_.in_parts) {
 #pragma unroll
                 for (std::uint32_t j = 0; j < batch; j += 4) {
                     store_parts(values + 4 * j, from + j, first, rows);

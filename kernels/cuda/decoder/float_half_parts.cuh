@@ -104,7 +104,9 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
 /// 128 by 192 in clusters of two rows of tiles: a thread has two sets of 96 sums.
 inline FloatProductKernels make_half_part_products() {
     using C = gemm::Config<2, 1, 192, 5, 1, 2, 1>;
-    return {.values = gemm::make_product_kernel<C>(&multiply_half_parts<C, BatchedEpilogue<C, true>>),
+    const auto values = gemm::make_product_kernel<C>(&multiply_half_parts<C, BatchedEpilogue<C, true>>);
+    return {.values = values,
+            .parts = values,
             .scores = gemm::make_product_kernel<C>(&multiply_half_parts<C, ScoresEpilogue<C>>),
             .bests = gemm::make_product_kernel<C>(&multiply_half_parts<C, BestsEpilogue<C>>),
             .score_sums = gemm::make_product_kernel<C>(&multiply_half_parts<C, ScoreSumsEpilogue<C>>)};

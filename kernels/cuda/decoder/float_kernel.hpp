@@ -16,7 +16,7 @@ struct FloatProductArguments {
     std::uint32_t results;  // of a row: bests or score_sums
     float per_temperature;  // log2(e) / temperature; 0: sums are of no use
     bool rounds_to_tf32;
-    bool in_half_parts;
+    bool in_parts;
 };
 
 using FloatProductKernel = gemm::ProductKernel<gemm::StepOperands, FloatProductArguments>;
@@ -24,6 +24,7 @@ using FloatProductKernel = gemm::ProductKernel<gemm::StepOperands, FloatProductA
 /// A precision's kernels, by what they store.
 struct FloatProductKernels {
     FloatProductKernel values;
+    FloatProductKernel parts;  // of tf32x3 and fp16x2
     FloatProductKernel scores;
     FloatProductKernel bests;
     FloatProductKernel score_sums;
@@ -34,5 +35,6 @@ struct FloatProductKernels {
 [[nodiscard]] const FloatProductKernels& fp16_float_product();
 [[nodiscard]] const FloatProductKernels& tf32_float_product();
 [[nodiscard]] const FloatProductKernels& half_part_float_product();
+[[nodiscard]] const FloatProductKernels& half_code_float_product();
 
 }  // namespace sluice::decoder

@@ -67,7 +67,8 @@ public:
                                       .most_rows = at_.padded_slots,
                                       .columns = at_.strides.vocabulary,
                                       .depth = at_.strides.width,
-                                      .rows = &memory_.batch->entries},
+                                      .rows = &memory_.batch->entries,
+                                      .tiles = ordered::Tiles::by_rows},
                                      stream);
         }
         common_.choose(on_tensor_cores() ? products_.back().best_tiles() : 0, stream, watch);
@@ -135,7 +136,7 @@ private:
                  .depth = step.inputs,
                  .activation = step.gelu ? Activation::gelu_tanh : Activation::none,
                  .rounds_to_tf32 = step.feeds_product && precision_ == Precision::tf32,
-                 .in_half_parts = step.feeds_product && precision_ == Precision::tf32x3},
+                 .in_parts = step.feeds_product && has_parts(precision_)},
                 precision_,
                 {.a = data_of(step.in),
                  .b = data_of(linear.weights),
@@ -163,6 +164,7 @@ private:
                                   .columns = step.out_stride,
                                   .depth = step.in_stride,
                                   .rows = step.rows,
+                                  .tiles = ordered::Tiles::by_rows,
                                   .gelu = step.gelu,
                                   .sums = adds ? floats_of(step.out) : nullptr},
                                  stream);

@@ -18,6 +18,7 @@ FloatProductKernels make_float_products() {
     constexpr std::uint32_t step_depth = gemm::step_bytes / (std::is_same_v<Type, wgmma::Tf32> ? 4 : 2);
     using Loader = gemm::StepLoader<C, step_depth>;
     return {.values = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BatchedEpilogue<C>>),
+            .parts = {},
             .scores = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, ScoresEpilogue<C>>),
             .bests = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BestsEpilogue<C>>),
             .score_sums = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, ScoreSumsEpilogue<C>>)};

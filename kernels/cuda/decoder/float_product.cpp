@@ -21,10 +21,12 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
             "decoder: a product of bests or sums of scores that is more than a product");
     expects(bests || (sums && memory.out == nullptr) || (memory.stride % 2 == 0 && memory.stride >= shape.columns),
             "decoder: a product of values with an odd or too small stride");
-    expects(
-        !shape.in_half_parts || (precision == Precision::tf32x3 && !bests && !sums && shape.columns % 8 == 0 &&
-                                 memory.stride % 8 == 0 && memory.residual == nullptr),
-        "decoder: a product that writes two parts of fp16 is in tf32x3, without residual, of multiples of 8 columns");
+    expects(!shape.in_parts || (has_parts(precision) && !bests && !sums && shape.columns % 8 == 0 &&
+                                memory.stride % 8 == 0 && memory.residual == nullptr),
+            "decoder: a product that writes parts is in tf32x3 or fp16x2, without residual, of multiples of 8 columns");
+    const bool is_plain = shape.activation == Activation::none;
+    expects(precision != Precision::fp16x2 || is_plain || (shape.activation == Activation::gelu_tanh && shape.in_parts),
+            "decoder: a product of fp16x2 with an activation other than GPT-2's GELU, or that writes fp32 then");
     const bool by_wgmma = instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma;
     const FloatProductWork product = by_wgmma ? make_wgmma_float_product(shape, precision, memory)
                                               : make_mma_float_product(shape, precision, memory);

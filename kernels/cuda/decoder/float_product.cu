@@ -19,12 +19,14 @@ const FloatProductKernels& float_kernels_of(Precision precision) {
             return tf32_float_product();
         case Precision::tf32x3:
             return half_part_float_product();
+        case Precision::fp16x2:
+            return half_code_float_product();
         default:
             throw ContractViolation("decoder: a product in a precision that the tensor cores do not have");
     }
 }
 
-/// Map of rows of `depth` values in two parts, for copies of `box_rows` times 128 bytes of one part.
+/// Map of rows of `depth` values in two parts of 16 bits each, for copies of `box_rows` times 128 bytes of one part.
 CUtensorMap map_of_parts(const void* matrix, std::uint32_t rows, std::uint64_t depth, std::uint32_t box_rows) {
     constexpr std::uint64_t half_bytes = 2;
     const TensorAxis axes[] = {
@@ -37,9 +39,9 @@ CUtensorMap map_of_parts(const void* matrix, std::uint32_t rows, std::uint64_t d
 FloatProductWork make_wgmma_float_product(const FloatProductShape& shape, Precision precision,
                                           const FloatProductMemory& memory) {
     const FloatProductKernels& kernels = float_kernels_of(precision);
-    const FloatProductKernel& kernel = kernel_for(kernels, memory);
+    const FloatProductKernel& kernel = shape.in_parts ? kernels.parts : kernel_for(kernels, memory);
     const GemmTile& tile = kernel.tile;
-    const bool in_parts = precision == Precision::tf32x3;
+    const bool in_parts = has_parts(precision);
     const gemm::StepOperands operands =
         in_parts
             ? gemm::StepOperands{.a = map_of_parts(memory.a, shape.rows, shape.depth, tile.rows),
@@ -47,7 +49,8 @@ FloatProductWork make_wgmma_float_product(const FloatProductShape& shape, Precis
                                                    tile.columns / tile.cluster_rows)}
             : gemm::make_step_operands(precision, tile, memory.a, shape.rows, memory.b, shape.columns, shape.depth);
     const auto bytes = static_cast<std::uint32_t>(number_bytes(in_parts ? Precision::fp16 : precision));
-    const std::uint32_t steps = gemm::divide_up(shape.depth, gemm::step_bytes / bytes);
+    const std::uint32_t steps_of_codes = precision == Precision::fp16x2 ? 2 : 1;
+    const std::uint32_t steps = steps_of_codes * gemm::divide_up(shape.depth, gemm::step_bytes / bytes);
     return {.work = gemm::make_wgmma_product(kernel, "decoder's product", arguments_of(shape, memory, steps), operands,
                                              target_of(shape, memory, tile.columns)),
             .tile_columns = tile.columns};

@@ -22,20 +22,24 @@ namespace sluice::decoder {
 /// Precision::tf32x3, by wgmma only, means operands in two parts of fp16 (half_values.hpp) with rows (2, depth): three
 /// products, all but that of the remainders, whose sums are added up in fp32 after every 256 of depth. That errs about
 /// as fp32 does. An operand beyond 65504 is infinite, and its products are infinite or NaN.
+///
+/// Precision::fp16x2, likewise, means operands in fp16 and codes of e4m3 (half_values.hpp): rows are (depth) fp16 and
+/// (2, depth) e4m3, those of b with the remainders first. The product of fp16 is added to that of the codes. Beyond
+/// 65504 as above. It activates by GPT-2's GELU only, what it writes in parts.
 struct FloatProductShape {
     std::uint32_t rows;
     std::uint32_t columns;
     std::uint32_t depth;  ///< A multiple of 8.
     Activation activation = Activation::none;
     bool rounds_to_tf32 = false;  ///< Rounds the output.
-    bool in_half_parts = false;   ///< Writes two parts of fp16: (rows, 2, stride). tf32x3 only.
+    bool in_parts = false;        ///< Writes rows as a's, (rows, 2 stride) of 16 bits. tf32x3 and fp16x2 only.
     float temperature = 1;        ///< Of score_sums; not 0. Infinite beside `out`: their sums are unspecified, or NaN.
 };
 
 /// Device memory; not owned. Aligned to 16 bytes.
 struct FloatProductMemory {
-    const void* a;                   ///< (rows, depth); for tf32x3 (rows, 2, depth).
-    const void* b;                   ///< (columns, depth); for tf32x3 (columns, 2, depth).
+    const void* a;                   ///< (rows, depth); for tf32x3 and fp16x2 (rows, 2 depth) of 16 bits.
+    const void* b;                   ///< (columns, depth); likewise.
     const float* bias;               ///< (columns); none if null.
     const float* residual;           ///< (rows, stride); none if null. May be `out`.
     float* out;                      ///< (rows, stride); values after the columns are unspecified. See bests.

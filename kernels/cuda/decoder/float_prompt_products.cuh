@@ -141,11 +141,11 @@ private:
     float mixed_[head_size / 8][4] = {};
 };
 
-/// In tf32x3, by three products in fp16: values are in two parts (half_values.hpp), whose firsts are multiplied, and
+/// By three products in fp16: values are in two parts (half_values.hpp), whose firsts are multiplied, and
 /// each part's firsts with the other's rests, in sums of their own. A product cuts what it adds off below the last bit
 /// of the largest: that of a few products of one head does not matter, but what all keys add to is rounded.
-template <std::uint32_t head_size>
-class PromptProducts<Precision::tf32x3, head_size> : public FloatPromptRows<head_size> {
+template <Kept kept, std::uint32_t head_size>
+class HalfPartProducts : public FloatPromptRows<head_size> {
     using Rows = FloatPromptRows<head_size>;
 
 public:
@@ -225,7 +225,7 @@ public:
 
     __device__ __forceinline__ void store(bool exists, std::uint32_t i, float factor, float* row, std::uint32_t at,
                                           std::uint32_t stride) const {
-        Rows::template store<Kept::half_parts>(mixed_, exists, i, factor, row, at, stride);
+        Rows::template store<kept>(mixed_, exists, i, factor, row, at, stride);
     }
 
 private:
@@ -250,5 +250,11 @@ private:
     } query_;
     float mixed_[head_size / 8][4] = {};
 };
+
+template <std::uint32_t head_size>
+class PromptProducts<Precision::tf32x3, head_size> : public HalfPartProducts<Kept::half_parts, head_size> {};
+
+template <std::uint32_t head_size>
+class PromptProducts<Precision::fp16x2, head_size> : public HalfPartProducts<Kept::half_codes, head_size> {};
 
 }  // namespace sluice::decoder

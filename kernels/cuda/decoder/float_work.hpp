@@ -17,7 +17,7 @@ struct FloatProductWork {
 [[nodiscard]] FloatProductWork make_wgmma_float_product(const FloatProductShape& shape, Precision precision,
                                                         const FloatProductMemory& memory);
 
-/// FloatProduct by mma.sync. Throws ContractViolation for tf32x3.
+/// FloatProduct by mma.sync. Throws ContractViolation for tf32x3 and fp16x2.
 [[nodiscard]] FloatProductWork make_mma_float_product(const FloatProductShape& shape, Precision precision,
                                                       const FloatProductMemory& memory);
 

@@ -76,6 +76,7 @@ void enqueue_inner_activation(Precision precision, const InnerActivation& inner,
                         : precision == Precision::fp16   ? &activate_narrow<__half>
                         : precision == Precision::tf32   ? &activate_floats<Kept::tf32>
                         : precision == Precision::tf32x3 ? &activate_floats<Kept::half_parts>
+                        : precision == Precision::fp16x2 ? &activate_floats<Kept::half_codes>
                                                          : &activate_floats<Kept::as_is>;
     launch(kernel, "activation",
            {.blocks = blocks_for(work, inner_threads, most_inner_blocks), .threads = inner_threads, .chained = true},

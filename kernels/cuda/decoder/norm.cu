@@ -278,6 +278,8 @@ void enqueue_norm(Precision precision, const Norm& norm, cudaStream_t stream) {
             return enqueue_norm_by_warps<float, Kept::tf32>(norm, stream);
         case Precision::tf32x3:
             return enqueue_norm_by_warps<float, Kept::half_parts>(norm, stream);
+        case Precision::fp16x2:
+            return enqueue_norm_by_warps<float, Kept::half_codes>(norm, stream);
         default:
             return enqueue_norm_in_order(norm, stream);
     }

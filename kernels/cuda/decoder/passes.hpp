@@ -42,7 +42,7 @@ public:
 /// For fp8, by wgmma.
 [[nodiscard]] std::unique_ptr<Passes> make_fp8_passes(const PassSetup& setup);
 
-/// For fp32, with the host's bits, and tf32, by the device's instructions; and for tf32x3, by wgmma only.
+/// For fp32, with the host's bits, and tf32, by the device's instructions; and for tf32x3 and fp16x2, by wgmma only.
 [[nodiscard]] std::unique_ptr<Passes> make_float_passes(const PassSetup& setup);
 
 [[nodiscard]] inline std::unique_ptr<Passes> make_passes(const PassSetup& setup) {

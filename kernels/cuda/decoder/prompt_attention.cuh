@@ -18,7 +18,8 @@ constexpr std::uint32_t prompt_blocks = 16 * hopper_multiprocessors;  // more th
 
 extern __shared__ uint4 prompt_memory[];
 
-/// On a multiprocessor, to hide latencies; of the largest heads and in tf32x3 that costs a few spilled registers.
+/// On a multiprocessor, to hide latencies; of the largest heads and in tf32x3 and fp16x2 that costs a few spilled
+/// registers.
 template <Precision precision, std::uint32_t head_size>
 constexpr int prompt_blocks_at_once = (sizeof(typename PromptProducts<precision, head_size>::Value) == 2 ? 4 : 3) -
                                       (head_size == 128 ? 1 : 0);

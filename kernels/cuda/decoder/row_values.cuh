@@ -49,6 +49,7 @@ enum class Kept : std::uint8_t {
     as_is,
     tf32,        ///< fp32, rounded to tf32.
     half_parts,  ///< Two parts of fp16, (2, stride), in as many bytes as a row of fp32.
+    half_codes,  ///< (stride) fp16, (stride) e4m3 and (stride) remainders in e4m3, likewise.
 };
 
 /// Stores value `at` of a row of `stride` values.
@@ -59,6 +60,12 @@ __device__ __forceinline__ void keep(float* row, std::uint32_t stride, std::uint
         auto* const to = reinterpret_cast<std::uint16_t*>(row) + at;
         to[0] = static_cast<std::uint16_t>(parts.firsts);
         to[stride] = static_cast<std::uint16_t>(parts.rests);
+    } else if constexpr (kept == Kept::half_codes) {
+        const values::HalfCodes parts = values::split_half_codes(value, 0);
+        reinterpret_cast<std::uint16_t*>(row)[at] = static_cast<std::uint16_t>(parts.firsts);
+        auto* const codes = reinterpret_cast<std::uint8_t*>(row) + 2 * stride + at;
+        codes[0] = static_cast<std::uint8_t>(parts.codes);
+        codes[stride] = static_cast<std::uint8_t>(parts.rests);
     } else {
         row[at] = kept == Kept::tf32 ? values::round_tf32(value) : value;
     }
@@ -73,6 +80,13 @@ __device__ __forceinline__ void keep_4(float* row, std::uint32_t stride, std::ui
         auto* const to = reinterpret_cast<std::uint16_t*>(row) + at;
         *reinterpret_cast<uint2*>(to) = {low.firsts, high.firsts};
         *reinterpret_cast<uint2*>(to + stride) = {low.rests, high.rests};
+    } else if constexpr (kept == Kept::half_codes) {
+        const values::HalfCodes low = values::split_half_codes(from[0], from[1]);
+        const values::HalfCodes high = values::split_half_codes(from[2], from[3]);
+        *reinterpret_cast<uint2*>(reinterpret_cast<std::uint16_t*>(row) + at) = {low.firsts, high.firsts};
+        auto* const codes = reinterpret_cast<std::uint8_t*>(row) + 2 * stride + at;
+        *reinterpret_cast<std::uint32_t*>(codes) = low.codes | std::uint32_t{high.codes} << 16U;
+        *reinterpret_cast<std::uint32_t*>(codes + stride) = low.rests | std::uint32_t{high.rests} << 16U;
     } else {
         float out[4];
 #pragma unroll

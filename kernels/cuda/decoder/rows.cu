@@ -101,8 +101,28 @@ __global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embeddi
     }
 }
 
-/// The same for tf32x3, whose tokens are in two parts.
-__global__ void __launch_bounds__(row_threads) embed_half_parts(Memory memory, Embedding embedding) {
+/// Eight values of a row of `width` weights of tf32x3 or, in codes, of fp16x2.
+template <bool in_codes>
+__device__ __forceinline__ void load_parts(const __half* row, std::uint32_t width, std::uint32_t at,
+                                           float (&values)[8]) {
+    float rests[8];
+    if constexpr (in_codes) {
+        const auto* const codes = reinterpret_cast<const std::uint8_t*>(row + width);
+        values::unpack_e4m3(*reinterpret_cast<const uint2*>(codes + at), rests);
+    } else {
+        load_8(row + width + at, rests);
+    }
+    constexpr float scale = 1 / (in_codes ? half_rest_scale * half_code_scale : half_rest_scale);
+    load_8(row + at, values);
+#pragma unroll
+    for (std::uint32_t j = 0; j < 8; ++j) {
+        values[j] = fmaf(rests[j], scale, values[j]);
+    }
+}
+
+/// embed() for tf32x3 and fp16x2, whose tokens are in parts.
+template <bool in_codes>
+__global__ void __launch_bounds__(row_threads) embed_parts(Memory memory, Embedding embedding) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const std::uint32_t rows = memory.batch->rows;
@@ -117,12 +137,7 @@ __global__ void __launch_bounds__(row_threads) embed_half_parts(Memory memory, E
         for (std::uint32_t i = lane * 8; i < embedding.width; i += warp_lanes * 8) {
             alignas(16) float sums[8];
             alignas(16) float others[8];
-            load_8(token + embedding.width + i, sums);
-            load_8(token + i, others);
-#pragma unroll
-            for (std::uint32_t j = 0; j < 8; ++j) {
-                sums[j] = fmaf(sums[j], 1 / half_rest_scale, others[j]);
-            }
+            load_parts<in_codes>(token, embedding.width, i, sums);
             load_8(position + i, others);
 #pragma unroll
             for (std::uint32_t j = 0; j < 8; j += 4) {
@@ -204,8 +219,9 @@ void enqueue_embedding(const Memory& memory, Precision precision, const Embeddin
         launch(&embed_tf32, "embedding", for_warps(memory.most_rows), stream, memory, embedding);
         return;
     }
-    if (precision == Precision::tf32x3) {
-        launch(&embed_half_parts, "embedding", for_warps(memory.most_rows), stream, memory, embedding);
+    if (precision == Precision::tf32x3 || precision == Precision::fp16x2) {
+        const auto kernel = precision == Precision::fp16x2 ? &embed_parts<true> : &embed_parts<false>;
+        launch(kernel, "embedding", for_warps(memory.most_rows), stream, memory, embedding);
         return;
     }
     with_type_of(precision, [&](auto value) {

@@ -10,8 +10,8 @@
 #include "kernels/decoder_shape.hpp"
 
 /// What is done to a pass's rows between the products. A row of activations lies `stride` values after the one before;
-/// the values are fp32, also for tf32 and tf32x3, or those of bf16 or fp16. For tf32x3 what a product takes is in two
-/// parts of fp16, in as many bytes (half_values.hpp).
+/// the values are fp32, also for tf32, tf32x3 and fp16x2, or those of bf16 or fp16. For tf32x3 what a product takes is
+/// in two parts of fp16, for fp16x2 in fp16 and e4m3, in as many bytes (half_values.hpp).
 namespace sluice::decoder {
 
 /// Keys and values: (layers, pages, page_positions, 2, width); quantised (layers, pages, key heads, 2, page_positions,
@@ -33,7 +33,8 @@ struct Cache {
 
 /// sums[r] = embedding of row r's token + embedding of its position.
 struct Embedding {
-    const void* tokens;  ///< In fp32 (width, token_stride), in tf32x3 (vocabulary, 2, width), else (vocabulary, width).
+    const void* tokens;  ///< In fp32 (width, token_stride), in tf32x3 and fp16x2 (vocabulary, 2 width) of 16 bits, else
+                         ///< (vocabulary, width).
     const float* positions;  ///< (positions, width), or one row for all of them
     void* sums;              ///< (rows, stride)
     std::uint32_t width;
@@ -66,7 +67,8 @@ void enqueue_gather(const Memory& memory, Precision precision, const void* rows,
                     cudaStream_t stream);
 
 /// to[r] = (from[r] - mean) / sqrt(variance + epsilon) * gamma + beta for the first `*rows` rows; if it `is_rms`, mean
-/// is 0 and variance the mean of the squares. In fp32 the host's bits; in tf32 rounded to that, in tf32x3 in two parts.
+/// is 0 and variance the mean of the squares. In fp32 the host's bits; in tf32 rounded to that, in tf32x3 and fp16x2 in
+/// parts.
 struct Norm {
     const void* from;  ///< (rows, stride)
     void* to;          ///< (rows, stride)
@@ -109,7 +111,7 @@ struct NormCodes {
 };
 void enqueue_norm_codes(const NormCodes& codes, cudaStream_t stream);
 
-/// Widest rows for norms in bf16 and fp16. In tf32 and tf32x3 wider ones are possible, and slower.
+/// Widest rows for norms in bf16 and fp16. In tf32, tf32x3 and fp16x2 wider ones are possible, and slower.
 inline constexpr std::uint32_t most_norm_width = 4096;
 
 /// to[r] = activation(from[r]), or if gated activation(the gates in from[r]) * the other values, for the first `*rows`

@@ -70,6 +70,9 @@ CudaWeights of_rows(PackedWeights& packed, Precision precision, const Wanted& wa
     return {packed, wanted.padded_rows * row_bytes, piece_rows * row_bytes, [=](std::uint32_t piece) {
                 const std::size_t first = piece * piece_rows;
                 const std::vector<float> values = make({first, std::min(piece_rows, wanted.padded_rows - first)});
+                if (precision == Precision::fp16x2) {
+                    return encode_half_codes(values, wanted.padded_columns, "weights");
+                }
                 return precision == Precision::tf32x3 ? encode_half_parts(values, wanted.padded_columns, "weights")
                                                       : encode(precision, values);
             }};

@@ -11,10 +11,10 @@
 namespace sluice::decoder {
 
 /// The decoder in device memory. Matrices of fp32 are (inputs, outputs), both padded with zeros; others (outputs,
-/// inputs), for tf32x3 (outputs, 2, inputs) in two parts of fp16 (half_values.hpp). In bf16 and fp16 the normalisations
-/// of blocks are folded into the products after them: (x - mean) / deviation * gamma * w + beta * w is x * v /
-/// deviation + c, where v is gamma * w less its mean over the inputs (not with RMS), and c is part of the bias. The
-/// products scale rows by 1 / deviation, and there is no Norm.
+/// inputs), for tf32x3 and fp16x2 (outputs, 2 inputs) of 16 bits, in parts (half_values.hpp). In bf16 and fp16 the
+/// normalisations of blocks are folded into the products after them: (x - mean) / deviation * gamma * w + beta * w is x
+/// * v / deviation + c, where v is gamma * w less its mean over the inputs (not with RMS), and c is part of the bias.
+/// The products scale rows by 1 / deviation, and there is no Norm.
 ///
 /// In fp8 all is as in bf16, but for the matrices of attention, expansion and, if contracts_codes(), contraction. These
 /// are in e4m3, times the greatest power of two by which none is above 448. Factors of rows are e4m3, too: normalised

@@ -11,6 +11,7 @@
 #include "kernels/cuda/cuda_operation.hpp"
 #include "kernels/cuda/decoder/weights.hpp"
 #include "kernels/cuda/half_values.hpp"
+#include "tests/kernels/cuda/half_codes.hpp"
 
 /// How weights are packed for GPUs, which takes none.
 namespace sluice {
@@ -92,8 +93,9 @@ TEST_P(TokenWeights, AreThoseOfTheModel) {
     const bool by_inputs = GetParam() == Precision::fp32;
     const std::size_t count = by_inputs ? std::size_t{stride} * shape.width : tokens.size();
     const auto of_tokens = at.first(count * number_bytes(GetParam()));
-    const std::vector<float> got =
-        GetParam() == Precision::tf32x3 ? decode_half_parts(of_tokens, shape.width) : decode(GetParam(), of_tokens);
+    const std::vector<float> got = GetParam() == Precision::tf32x3   ? decode_half_parts(of_tokens, shape.width)
+                                   : GetParam() == Precision::fp16x2 ? test::decode_half_codes(of_tokens, shape.width)
+                                                                     : decode(GetParam(), of_tokens);
     for (std::size_t token = 0; token < shape.vocabulary; ++token) {
         for (std::size_t i = 0; i < shape.width; ++i) {
             const std::size_t to = by_inputs ? i * stride + token : token * shape.width + i;
@@ -106,8 +108,8 @@ TEST_P(TokenWeights, AreThoseOfTheModel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, TokenWeights,
-                         testing::Values(Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::fp16,
-                                         Precision::bf16),
+                         testing::Values(Precision::fp32, Precision::tf32x3, Precision::fp16x2, Precision::tf32,
+                                         Precision::fp16, Precision::bf16),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 }  // namespace

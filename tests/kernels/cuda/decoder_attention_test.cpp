@@ -41,7 +41,8 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCache) {
 TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCacheWithTheSameBitsHoweverManyThereAre) {
     // Of whole runs, one position less, one more, and of more runs than a block of four warps takes at a time.
     const std::vector<Pass::Spec> texts{{0, 16}, {126, 1}, {127, 1}, {128, 1}, {255, 1}, {600, 1}};
-    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
+    for (const Precision precision :
+         {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp16x2}) {
         for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
             SCOPED_TRACE(testing::Message() << name_of(precision));
             PassAttention attention(precision, heads, head_size, {.texts = texts});
@@ -59,8 +60,8 @@ TEST_F(DecoderPiecesOnGpu, RowsAttendToTheCacheWithTheSameBitsHoweverManyThereAr
 
 /// In tf32x3 as exactly as in fp32.
 TEST_F(DecoderPiecesOnGpu, RowsAttendInTf32) {
-    for (const Precision precision : {Precision::tf32, Precision::tf32x3}) {
-        const double most = tolerance(in_one_part(precision));
+    for (const Precision precision : {Precision::tf32, Precision::tf32x3, Precision::fp16x2}) {
+        const double most = test::tolerance_of_rows(precision);
         for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
             PassAttention attention(precision, heads, head_size);
 
@@ -107,8 +108,8 @@ TEST_F(DecoderPiecesOnGpu, KeysAndValuesAreRemembered) {
 }
 
 TEST_F(DecoderPiecesOnGpu, RowsAttendInOrder) {
-    for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::tf32}) {
-        const double most = tolerance(in_one_part(precision));
+    for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::fp16x2, Precision::tf32}) {
+        const double most = test::tolerance_of_rows(precision);
         for (const Heads& heads : all_heads) {
             for (const std::uint32_t head_size : {5U, 24U, 64U}) {
                 SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << heads << ", of " << head_size);

@@ -236,8 +236,8 @@ TEST_F(DecoderChecksOnGpu, MakeEachDoubtfulChoiceAgain) {
 TEST_F(DecoderChecksOnGpu, FindTheTokenThatDiffers) {
     const RandomDecoder model(checked_shape, 8);
     std::mt19937 engine(4);
-    for (const Precision precision : every_precision) {
-        if (precision == Precision::tf32x3 && gpu().instructions() != MatrixInstructions::wgmma) {
+    for (const Precision precision : every_decoder_precision) {
+        if (has_parts(precision) && gpu().instructions() != MatrixInstructions::wgmma) {
             continue;
         }
         SCOPED_TRACE(name_of(precision));

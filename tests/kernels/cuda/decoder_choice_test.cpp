@@ -58,9 +58,10 @@ TEST_F(DecoderPiecesOnGpu, TheLargestScoreIsFoundAmongTiles) {
 }
 
 TEST_F(DecoderPiecesOnGpu, TokensAreDrawnBySumsOfScores) {
-    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
+    for (const Precision precision :
+         {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp16x2}) {
         for (const MatrixInstructions way : ways()) {
-            if (precision == Precision::tf32x3 && way == MatrixInstructions::mma) {
+            if (has_parts(precision) && way == MatrixInstructions::mma) {
                 continue;  // which it does not have
             }
             for (const float temperature : {1e-40F, 0.3F, 1.0F, 20.0F}) {

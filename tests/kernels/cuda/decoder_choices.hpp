@@ -195,9 +195,10 @@ public:
                 across[std::size_t{token} * depth + i] = scores_[std::size_t{i} * stride_ + token];
             }
         }
-        const DeviceMemory rows = operand(precision, identity, depth);
-        const DeviceMemory weights = operand(precision, across, depth);
-        across = test::floats_for_product(precision, weights, depth);
+        const DeviceMemory rows(std::span<const std::byte>(test::encode_rows(precision, identity, depth)));
+        const DeviceMemory weights(std::span<const std::byte>(test::encode_weights(precision, across, depth)));
+        across = precision == Precision::fp16x2 ? test::decode_half_codes(weights.content(), depth)
+                                                : test::floats_for_product(precision, weights, depth);
         for (std::uint32_t i = 0; i < entries; ++i) {
             for (std::uint32_t token = 0; token < vocabulary_; ++token) {
                 scores_[std::size_t{i} * stride_ + token] = across[std::size_t{token} * depth + i];
@@ -272,12 +273,6 @@ public:
     }
 
 private:
-    static DeviceMemory operand(Precision precision, std::span<const float> values, std::uint32_t depth) {
-        return DeviceMemory(std::span<const std::byte>(precision == Precision::tf32x3
-                                                           ? encode_half_parts(values, depth, "scores")
-                                                           : encode(precision, values, depth)));
-    }
-
     /// Exponentials are those of fp32.
     static void expect_near(float got, float expected) {
         if (std::isinf(expected)) {

@@ -59,7 +59,7 @@ TEST_F(DecoderPiecesOnGpu, RowsHaveScalesOfNormalisation) {
 TEST_F(DecoderPiecesOnGpu, RowsAreNormalised) {
     constexpr std::uint32_t rms = 1U << 20U;  // on top of a width: by the root of the mean square
     for (const Precision precision :
-         {Precision::fp32, Precision::tf32x3, Precision::tf32, Precision::bf16, Precision::fp16}) {
+         {Precision::fp32, Precision::tf32x3, Precision::fp16x2, Precision::tf32, Precision::bf16, Precision::fp16}) {
         const Precision of_values = in_one_part(precision);
         for (const std::uint32_t number :
              {8U, 64U, 768U, 1600U, 4096U, 5120U, 72U + rms, 1024U + rms, 4096U + rms, 4104U + rms}) {
@@ -112,7 +112,7 @@ TEST_F(DecoderPiecesOnGpu, RowsAreNormalised) {
                                        static_cast<double>(beta[i]));
                 }
             }
-            EXPECT_LE(relative_error(got, expected), tolerance(of_values))
+            EXPECT_LE(relative_error(got, expected), test::tolerance_of_rows(precision))
                 << name_of(precision) << ", " << width << (is_rms ? ", RMS" : "");
         }
     }

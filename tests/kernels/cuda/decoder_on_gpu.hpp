@@ -68,6 +68,7 @@ protected:
         }
         if (gpu().instructions() == MatrixInstructions::wgmma) {
             all.emplace_back(Precision::tf32x3, MatrixInstructions::wgmma);
+            all.emplace_back(Precision::fp16x2, MatrixInstructions::wgmma);
             all.emplace_back(Precision::fp8, MatrixInstructions::wgmma);
         }
         return all;

@@ -15,6 +15,7 @@
 #include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
+#include "tests/kernels/cuda/half_codes.hpp"
 
 /// What tests of a decoder's kernels, one by one, share.
 namespace sluice::test {
@@ -180,7 +181,9 @@ inline void enqueue_prompts(const Pass& pass, Precision precision, const decoder
 
 /// Of rows of `row` values that a product of the decoder takes.
 inline std::vector<float> floats_for_product(Precision precision, const DeviceMemory& memory, std::size_t row) {
-    return precision == Precision::tf32x3 ? decode_half_parts(memory.content(), row) : floats_in(precision, memory);
+    return precision == Precision::tf32x3   ? decode_half_parts(memory.content(), row)
+           : precision == Precision::fp16x2 ? decode_code_rows(memory.content(), row)
+                                            : floats_in(precision, memory);
 }
 
 inline std::vector<decoder::ScoreSum> sums_in(const DeviceMemory& memory) {

@@ -243,21 +243,17 @@ TEST_F(DecoderPiecesOnGpu, ScoresAndTheirSumsAreLeftTogether) {
     constexpr std::uint32_t rows = 300;
     constexpr std::uint32_t active = 261;
     constexpr std::uint32_t depth = 72;
-    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
+    for (const Precision precision :
+         {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp16x2}) {
         for (const std::uint32_t columns : {8U, 64U, 65U, 257U, 600U}) {
             const std::vector<float> a = random_values(std::size_t{rows} * depth, 1, depth);
             const std::vector<float> b = random_values(std::size_t{columns} * depth, 0.3F, columns);
-            const auto operand = [&](const std::vector<float>& values) {
-                return DeviceMemory(std::span<const std::byte>(precision == Precision::tf32x3
-                                                                   ? encode_half_parts(values, depth, "operand")
-                                                                   : encode(precision, values)));
-            };
-            const DeviceMemory of_a = operand(a);
-            const DeviceMemory of_b = operand(b);
+            const DeviceMemory of_a(std::span<const std::byte>(test::encode_rows(precision, a, depth)));
+            const DeviceMemory of_b(std::span<const std::byte>(test::encode_weights(precision, b, depth)));
             const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
             const std::uint32_t stride = (columns + 1) / 2 * 2;
             for (const MatrixInstructions way : ways()) {
-                if (precision == Precision::tf32x3 && way == MatrixInstructions::mma) {
+                if (has_parts(precision) && way == MatrixInstructions::mma) {
                     continue;  // which it does not have
                 }
                 SCOPED_TRACE(testing::Message() << name_of(precision) << ", " << name_of(way) << ", " << columns);

@@ -101,14 +101,15 @@ TEST_F(DecoderPiecesOnGpu, PromptsAttendToThemselvesOnly) {
 /// By enough, every some steps, that what was mixed is scaled.
 TEST_F(DecoderPiecesOnGpu, PromptsAttendWhereLaterKeysOutweighEarlierOnes) {
     constexpr float climb = 0.2F;  // e^(16 * 0.2) for a step: 2^8 takes two
-    for (const Precision precision : {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3}) {
+    for (const Precision precision :
+         {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp16x2}) {
         for_each_heads([&](const Heads& heads, std::uint32_t head_size) {
             for (const std::uint32_t length : long_prompts(precision, head_size)) {
                 PassAttention attention(precision, heads, head_size, {.climb = climb, .long_prompt = length});
 
                 decoder::is_narrow(precision) ? attention.prompts() : attention.float_prompts();
 
-                EXPECT_LE(attention.error_of_rows(0, rows_of_prompts), 8 * tolerance(in_one_part(precision)))
+                EXPECT_LE(attention.error_of_rows(0, rows_of_prompts), 8 * test::tolerance_of_rows(precision))
                     << name_of(precision) << ", long from " << length;
             }
         });
@@ -124,11 +125,9 @@ TEST_F(DecoderPiecesOnGpu, ManyPromptsAttendOnTheTensorCores) {
         const std::uint32_t most = i % 3 == 0 ? 192 : 40;
         texts.push_back({.first_position = 0, .rows = 1 + static_cast<std::uint32_t>(engine() % most)});
     }
-    const std::pair<Precision, std::uint32_t> precisions[] = {{Precision::bf16, 32},
-                                                              {Precision::fp16, 64},
-                                                              {Precision::bf16, 128},
-                                                              {Precision::tf32, 128},
-                                                              {Precision::tf32x3, 64}};
+    const std::pair<Precision, std::uint32_t> precisions[] = {{Precision::bf16, 32},   {Precision::fp16, 64},
+                                                              {Precision::bf16, 128},  {Precision::tf32, 128},
+                                                              {Precision::tf32x3, 64}, {Precision::fp16x2, 64}};
     for (const auto& [precision, head_size] : precisions) {
         for (const std::uint32_t length : long_prompts(precision, head_size)) {
             SCOPED_TRACE(testing::Message()
@@ -138,7 +137,7 @@ TEST_F(DecoderPiecesOnGpu, ManyPromptsAttendOnTheTensorCores) {
 
             is_narrow ? attention.prompts() : attention.float_prompts();
 
-            const double most = tolerance(in_one_part(precision));
+            const double most = test::tolerance_of_rows(precision);
             EXPECT_LE(attention.error_of_rows(0, attention.rows()), is_narrow ? 2 * most : most);
 
             attention.cached(Attending::wanted);

@@ -72,7 +72,7 @@ TEST_F(DecoderPiecesOnGpu, HeadsAreTurnedByTheirPositions) {
     constexpr std::uint32_t heads = 5;
     constexpr std::uint32_t behind = 16;  // values of a row that are not turned
     const Pass pass({{0, 16}, {0, 1}, {0, 33}, {16, 1}, {190, 1}});
-    for (const Precision precision : every_precision) {
+    for (const Precision precision : every_decoder_precision) {
         const Precision of_values = in_one_part(precision);
         for (const std::uint32_t head_size : {32U, 64U, 128U, is_narrow(precision) ? 96U : 6U}) {
             SCOPED_TRACE(testing::Message() << name_of(precision) << ", heads of " << head_size);
@@ -145,7 +145,7 @@ TEST_F(DecoderPiecesOnGpu, InnerValuesAreActivatedAndGated) {
     constexpr std::uint32_t padding = 8;
     constexpr std::array<std::uint32_t, 1> active{35};
     const DeviceMemory count(std::as_bytes(std::span(active)));
-    for (const Precision precision : every_precision) {
+    for (const Precision precision : every_decoder_precision) {
         const Precision of_values = in_one_part(precision);
         for (const std::uint32_t inner : {8U, 264U, is_narrow(precision) ? 1000U : 77U}) {
             for (const PlainActivation& activation : activations) {
@@ -187,7 +187,7 @@ TEST_F(DecoderPiecesOnGpu, InnerValuesAreActivatedAndGated) {
                             got.push_back(all[std::size_t{row} * to_stride + i]);
                         }
                     }
-                    EXPECT_LE(relative_error(got, expected), tolerance(of_values));
+                    EXPECT_LE(relative_error(got, expected), test::tolerance_of_rows(precision));
                     if (precision == Precision::fp32) {
                         EXPECT_EQ(got, on_host);
                     }

@@ -22,7 +22,8 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
               {.vocabulary = 32'000, .positions = 2048, .width = 2048, .layers = 22, .heads = 32, .inner = 5632}, 4)}) {
         for (const TokenSampling& sampling : {TokenSampling{.max_prompt = 16, .max_new = 8, .temperature = 0},
                                               TokenSampling{.max_prompt = 900, .max_new = 100}}) {
-            for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::bf16, Precision::fp8}) {
+            for (const Precision precision :
+                 {Precision::fp32, Precision::tf32x3, Precision::fp16x2, Precision::bf16, Precision::fp8}) {
                 for (const std::uint32_t items : {1U, 40U, 100'000U}) {
                     const std::uint64_t least = decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape,
                                                                   sampling, precision, MatrixInstructions::mma);

@@ -118,6 +118,8 @@ double log_tolerance(Precision precision) {
             return 0.04;
         case Precision::tf32x3:
             return 2e-5;
+        case Precision::fp16x2:
+            return 2e-3;
         default:
             return 1e-4;
     }
@@ -198,9 +200,11 @@ TEST_F(DecoderOnGpu, FlagsTextsBeyondTheRangeOfTheirPrecision) {
 
         EXPECT_EQ(nonfinite(Precision::fp32, 7e4F), 0U);
         if (gpu().instructions() == MatrixInstructions::wgmma) {
-            const DecoderKind two_parts(Precision::tf32x3, MatrixInstructions::wgmma);
-            EXPECT_EQ(nonfinite(two_parts, 6e4F), 0U);
-            EXPECT_EQ(nonfinite(two_parts, 7e4F), prompts.size());
+            for (const Precision precision : {Precision::tf32x3, Precision::fp16x2}) {
+                const DecoderKind in_parts(precision, MatrixInstructions::wgmma);
+                EXPECT_EQ(nonfinite(in_parts, 6e4F), 0U) << in_parts;
+                EXPECT_EQ(nonfinite(in_parts, 7e4F), prompts.size()) << in_parts;
+            }
         }
     }
 }
@@ -297,6 +301,7 @@ TEST_F(DecoderOnGpu, SaysWhatItHasNoKernelsFor) {
     EXPECT_EQ(id_of(of_all, Precision::bf16), "");
     EXPECT_EQ(id_of(of_all, Precision::fp8), "E-GPU-063");
     EXPECT_EQ(id_of(of_all, Precision::tf32x3), "E-GPU-063");
+    EXPECT_EQ(id_of(of_all, Precision::fp16x2), "E-GPU-063");
     EXPECT_EQ(id_of(odd, Precision::fp32), "");
 }
 

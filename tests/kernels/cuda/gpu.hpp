@@ -22,6 +22,10 @@ namespace sluice {
 inline constexpr Precision every_precision[] = {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3,
                                                 Precision::fp32};
 
+/// That only a decoder may compute with, but for fp8.
+inline constexpr Precision every_decoder_precision[] = {Precision::bf16,   Precision::fp16,   Precision::tf32,
+                                                        Precision::tf32x3, Precision::fp16x2, Precision::fp32};
+
 inline const char* name_of(MatrixInstructions instructions) {
     return instructions == MatrixInstructions::mma ? "mma.sync" : "wgmma";
 }
@@ -117,6 +121,8 @@ inline double tolerance(Precision precision) {
             return 4e-6;  // sums of 2,000 products in 24 bits
         case Precision::fp8:
             return 6e-2;  // 4 bits: 2^-5 at most for each value
+        case Precision::fp16x2:
+            return 2e-5;  // a thirtieth of fp16's
         case Precision::certified:
             break;  // no precision of one kernel
     }

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/half.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
+#include "tests/kernels/cuda/half_codes.hpp"
 
 namespace sluice {
 namespace {
@@ -73,6 +74,35 @@ TEST(HalfParts, HoldTheLargestValuesAndRefuseLargerOnes) {
 
     EXPECT_EQ(decode_half_parts(encode_half_parts(most, 2, "values"), 2), most);
     EXPECT_THROW((void)encode_half_parts(beyond, 2, "values"), Error);
+}
+
+/// Each section of a row by itself: fp16, the remainders, and the values; e4m3's errors are a sixteenth at most.
+TEST(HalfCodes, OfWeightsAreTheirFp16TheirRemaindersAndTheirValues) {
+    constexpr std::size_t row = 40;
+    for (const float deviation : {0.02F, 1.0F}) {
+        const std::vector<float> values = random_values(3 * row, deviation, 1);
+
+        const std::vector<std::byte> bytes = encode_half_codes(values, row, "values");
+
+        ASSERT_EQ(bytes.size(), 4 * values.size());
+        const std::vector<float> joined = test::decode_half_codes(bytes, row);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const float half = __half2float(__float2half_rn(values[i]));
+            const float code = test::value_of_e4m3(bytes[i / row * 4 * row + 3 * row + i % row]) / 64;
+            EXPECT_NEAR(code, values[i], std::abs(values[i]) / 16 + 0x1p-16F) << deviation;
+            EXPECT_NEAR(joined[i], values[i], std::abs(values[i] - half) / 16 + 0x1p-27F) << deviation;
+        }
+    }
+}
+
+TEST(HalfCodes, OfLargeWeightsAreTheLargestThatThereAre) {
+    const std::vector<float> values{100, -60'000};
+    const std::vector<std::byte> bytes = encode_half_codes(values, 2, "values");
+
+    EXPECT_EQ(test::value_of_e4m3(bytes[6]), 448);
+    EXPECT_EQ(test::value_of_e4m3(bytes[7]), -448);
+    EXPECT_EQ(test::decode_half_codes(bytes, 2), values);
+    EXPECT_THROW((void)encode_half_codes(std::vector<float>{1, 70'000}, 2, "values"), Error);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "kernels/cuda/half_values.hpp"
 #include "kernels/cuda/ordered/product.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
+#include "tests/kernels/cuda/half_codes.hpp"
 
 namespace sluice {
 namespace {
@@ -35,10 +36,13 @@ protected:
     }
 };
 
-/// Operands in fp32 and, in two parts, on the device.
+constexpr Precision of_parts[] = {Precision::tf32x3, Precision::fp16x2};
+
+/// Operands in fp32 and, in parts, on the device.
 struct Factors {
-    Factors(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t seed)
-        : rows(m),
+    Factors(Precision of_parts, std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t seed)
+        : precision(of_parts),
+          rows(m),
           columns(n),
           depth(k),
           stride((n + 9) / 8 * 8),
@@ -46,11 +50,12 @@ struct Factors {
           b(random_values(std::size_t{n} * k, 1.0F / std::sqrt(static_cast<float>(k)), seed + 1)),
           bias(random_values(n + 1, 0.5F, seed + 2)),
           residual(random_values(std::size_t{m} * stride, 1.0F, seed + 3)),
-          a_parts(std::span<const std::byte>(encode_half_parts(a, k, "a"))),
-          b_parts(std::span<const std::byte>(encode_half_parts(b, k, "b"))),
+          a_parts(std::span<const std::byte>(test::encode_rows(of_parts, a, k))),
+          b_parts(std::span<const std::byte>(test::encode_weights(of_parts, b, k))),
           bias_on_device(bytes_of_all(bias)),
           residual_on_device(bytes_of_all(residual)) {}
 
+    Precision precision;
     std::uint32_t rows;
     std::uint32_t columns;
     std::uint32_t depth;
@@ -92,8 +97,8 @@ std::vector<std::byte> multiply(const Factors& factors, const Wanted& wanted = {
                                 .columns = columns,
                                 .depth = factors.depth,
                                 .activation = wanted.activation,
-                                .in_half_parts = wanted.in_parts},
-                               Precision::tf32x3,
+                                .in_parts = wanted.in_parts},
+                               factors.precision,
                                {.a = factors.a_parts.as<std::byte>() + wanted.first * depth_bytes,
                                 .b = factors.b_parts.as<std::byte>() + wanted.first_column.value_or(0) * depth_bytes,
                                 .bias = wanted.bias ? factors.bias_on_device.as<float>() : nullptr,
@@ -153,38 +158,61 @@ std::vector<float> without_padding(const std::vector<float>& rows, std::uint32_t
     return values;
 }
 
-constexpr double as_exact_as_fp32 = 2e-6;  // products in 22 bits, sums of 256 in 24
+/// In tf32x3 as exact as fp32: products in 22 bits, sums of 256 in 24. In fp16x2 remainders of 2^-12 have four bits.
+double tolerance_of_parts(Precision precision) {
+    return precision == Precision::tf32x3 ? 2e-6 : 2e-5;
+}
+
+std::vector<float> decode_parts(Precision precision, std::span<const std::byte> bytes, std::size_t row) {
+    return precision == Precision::tf32x3 ? decode_half_parts(bytes, row) : test::decode_code_rows(bytes, row);
+}
 
 /// Depths of less than a step, of several chunks, and of half a step at the end.
 TEST_F(TwoPartProductOnGpu, EqualsAPlainProductAtOddSizes) {
     std::uint32_t seed = 1;
-    for (const auto& [rows, columns, depth] : {std::array{1U, 8U, 8U}, std::array{33U, 200U, 72U},
-                                               std::array{129U, 264U, 520U}, std::array{300U, 386U, 1176U}}) {
-        const Factors factors(rows, columns, depth, seed += 10);
-        const std::vector<double> sums = plain_sums(factors);
-        for (const Wanted& wanted : {Wanted{}, Wanted{.bias = true, .activation = Activation::gelu_tanh},
-                                     Wanted{.bias = true, .residual = true}}) {
-            const std::vector<float> got = decode(Precision::fp32, multiply(factors, wanted));
+    for (const Precision precision : of_parts) {
+        for (const auto& [rows, columns, depth] : {std::array{1U, 8U, 8U}, std::array{33U, 200U, 72U},
+                                                   std::array{129U, 264U, 520U}, std::array{300U, 386U, 1176U}}) {
+            const Factors factors(precision, rows, columns, depth, seed += 10);
+            const std::vector<double> sums = plain_sums(factors);
+            for (const Wanted& wanted : {Wanted{}, Wanted{.bias = true, .activation = Activation::gelu_tanh},
+                                         Wanted{.bias = true, .residual = true}}) {
+                if (precision == Precision::fp16x2 && wanted.activation != Activation::none) {
+                    continue;  // which it has of what the next product takes only
+                }
+                const std::vector<float> got = decode(Precision::fp32, multiply(factors, wanted));
 
-            EXPECT_LT(
-                relative_error(without_padding(got, columns, factors.stride), plain_product_of(factors, wanted, sums)),
-                as_exact_as_fp32)
-                << rows << " x " << columns << " x " << depth << ", bias " << wanted.bias;
+                EXPECT_LT(relative_error(without_padding(got, columns, factors.stride),
+                                         plain_product_of(factors, wanted, sums)),
+                          tolerance_of_parts(precision))
+                    << name_of(precision) << ", " << rows << " x " << columns << " x " << depth << ", bias "
+                    << wanted.bias;
+            }
         }
     }
 }
 
 TEST_F(TwoPartProductOnGpu, WritesWhatTheNextProductTakes) {
-    for (const std::uint32_t columns : {8U, 200U, 392U}) {
-        const Factors factors(131, columns, 136, columns);
-        const Wanted wanted{.bias = true, .in_parts = true, .activation = Activation::gelu_tanh};
+    for (const Precision precision : of_parts) {
+        for (const std::uint32_t columns : {8U, 200U, 392U}) {
+            const Factors factors(precision, 131, columns, 136, columns);
+            Wanted wanted{.bias = true, .in_parts = true, .activation = Activation::gelu_tanh};
 
-        const std::vector<std::byte> got = multiply(factors, wanted);
+            const std::vector<std::byte> got = multiply(factors, wanted);
 
-        EXPECT_LT(
-            relative_error(decode_half_parts(got, columns), plain_product_of(factors, wanted, plain_sums(factors))),
-            as_exact_as_fp32)
-            << columns;
+            EXPECT_LT(relative_error(decode_parts(precision, got, columns),
+                                     plain_product_of(factors, wanted, plain_sums(factors))),
+                      tolerance_of_parts(precision))
+                << name_of(precision) << ", " << columns;
+            if (precision == Precision::fp16x2) {  // the values are those that it stores as they are
+                wanted.activation = Activation::none;
+                const std::vector<std::byte> plain = multiply(factors, wanted);
+                wanted.in_parts = false;
+                const std::vector<float> floats =
+                    without_padding(decode(Precision::fp32, multiply(factors, wanted)), columns, factors.stride);
+                EXPECT_EQ(plain, test::encode_code_rows(floats, columns)) << columns;
+            }
+        }
     }
 }
 
@@ -193,7 +221,7 @@ TEST_F(TwoPartProductOnGpu, ErrsAsFp32Does) {
     constexpr std::uint32_t rows = 128;
     constexpr std::uint32_t columns = 128;
     for (const std::uint32_t depth : {768U, 3072U, 8192U}) {
-        const Factors factors(rows, columns, depth, depth);
+        const Factors factors(Precision::tf32x3, rows, columns, depth, depth);
         std::vector<float> across(factors.b.size());
         for (std::size_t n = 0; n < columns; ++n) {
             for (std::size_t k = 0; k < depth; ++k) {
@@ -224,92 +252,137 @@ TEST_F(TwoPartProductOnGpu, ErrsAsFp32Does) {
     }
 }
 
+/// Beside what is left when both factors are rounded to fp16.
+TEST_F(TwoPartProductOnGpu, ErrsATwentiethOfWhatFp16Does) {
+    for (const std::uint32_t depth : {768U, 3072U}) {
+        const Factors factors(Precision::fp16x2, 128, 128, depth, depth);
+        Factors in_fp16(factors.precision, 128, 128, depth, depth);
+        for (std::vector<float>* const values : {&in_fp16.a, &in_fp16.b}) {
+            *values = decode(Precision::fp16, encode(Precision::fp16, *values));
+        }
+        const std::vector<double> expected = plain_sums(factors);
+        const std::vector<double> rounded = plain_sums(in_fp16);
+        const double of_fp16 = relative_error(std::vector<float>(rounded.begin(), rounded.end()), expected);
+
+        const std::vector<float> got = decode(Precision::fp32, multiply(factors));
+
+        EXPECT_LE(20 * relative_error(without_padding(got, factors.columns, factors.stride), expected), of_fp16)
+            << depth << " deep";
+    }
+}
+
+/// e4m3 has no room for such factors: only their corrections are lost.
+TEST_F(TwoPartProductOnGpu, FactorsTooLargeForCodesAreThoseOfFp16) {
+    Factors factors(Precision::fp16x2, 64, 64, 256, 21);
+    for (float& value : factors.a) {
+        value *= 3000;
+    }
+    for (float& value : factors.b) {
+        value *= 500;
+    }
+    factors.a_parts.set(std::span<const std::byte>(test::encode_rows(factors.precision, factors.a, factors.depth)));
+    factors.b_parts.set(std::span<const std::byte>(test::encode_weights(factors.precision, factors.b, factors.depth)));
+
+    const std::vector<float> got = decode(Precision::fp32, multiply(factors));
+
+    EXPECT_LE(relative_error(without_padding(got, factors.columns, factors.stride), plain_sums(factors)),
+              tolerance(Precision::fp16));
+}
+
 TEST_F(TwoPartProductOnGpu, GivesTheSameBitsWhateverIsBesideAnElement) {
     constexpr std::uint32_t rows = 300;
     constexpr std::uint32_t columns = 584;
-    const Factors factors(rows, columns, 1032, 7);
-    const std::vector<float> expected = decode(Precision::fp32, multiply(factors));
+    for (const Precision precision : of_parts) {
+        const Factors factors(precision, rows, columns, 1032, 7);
+        const std::vector<float> expected = decode(Precision::fp32, multiply(factors));
 
-    for (const auto& [first, some] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
-        for (const auto& [first_column, some_columns] : {std::pair{0U, 2U}, {191U, 10U}, {8U, 576U}}) {
-            const std::vector<float> got =
-                decode(Precision::fp32,
-                       multiply(factors,
-                                {.first = first, .rows = some, .first_column = first_column, .columns = some_columns}));
+        for (const auto& [first, some] : {std::pair{0U, 1U}, {1U, 1U}, {63U, 2U}, {129U, 65U}, {1U, 299U}}) {
+            for (const auto& [first_column, some_columns] : {std::pair{0U, 2U}, {191U, 10U}, {8U, 576U}}) {
+                const std::vector<float> got = decode(
+                    Precision::fp32,
+                    multiply(factors,
+                             {.first = first, .rows = some, .first_column = first_column, .columns = some_columns}));
 
-            std::uint32_t different = 0;
-            for (std::size_t m = 0; m < some; ++m) {
-                for (std::size_t n = 0; n < some_columns; ++n) {
-                    different +=
-                        got[m * factors.stride + n] == expected[(first + m) * factors.stride + first_column + n] ? 0
-                                                                                                                 : 1;
+                std::uint32_t different = 0;
+                for (std::size_t m = 0; m < some; ++m) {
+                    for (std::size_t n = 0; n < some_columns; ++n) {
+                        const float there = expected[(first + m) * factors.stride + first_column + n];
+                        different += got[m * factors.stride + n] == there ? 0 : 1;
+                    }
                 }
+                EXPECT_EQ(different, 0U) << name_of(precision) << ", " << some << " rows from " << first
+                                         << ", columns from " << first_column;
             }
-            EXPECT_EQ(different, 0U) << some << " rows from " << first << ", columns from " << first_column;
         }
     }
 }
 
 TEST_F(TwoPartProductOnGpu, MultipliesActiveRowsOnly) {
-    const Factors factors(600, 200, 72, 9);
-    for (const bool in_parts : {false, true}) {
-        const std::vector<std::byte> expected = multiply(factors, {.in_parts = in_parts});
-        for (const std::uint32_t active : {0U, 1U, 255U, 300U, 600U}) {
-            const std::vector<std::byte> got = multiply(factors, {.in_parts = in_parts, .active = active});
+    for (const Precision precision : of_parts) {
+        const Factors factors(precision, 600, 200, 72, 9);
+        for (const bool in_parts : {false, true}) {
+            const std::vector<std::byte> expected = multiply(factors, {.in_parts = in_parts});
+            for (const std::uint32_t active : {0U, 1U, 255U, 300U, 600U}) {
+                const std::vector<std::byte> got = multiply(factors, {.in_parts = in_parts, .active = active});
 
-            EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin())) << active;
+                EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin())) << name_of(precision) << active;
+            }
         }
     }
 }
 
 TEST_F(TwoPartProductOnGpu, LeavesTheLargestSumsOfEachTile) {
     constexpr std::uint32_t rows = 131;
-    const Factors factors(rows, 1001, 200, 11);
-    const DeviceMemory bests(rows * decoder::most_best_tiles(factors.columns) * sizeof(TileBest));
-    const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
+    for (const Precision precision : of_parts) {
+        const Factors factors(precision, rows, 1001, 200, 11);
+        const DeviceMemory bests(rows * decoder::most_best_tiles(factors.columns) * sizeof(TileBest));
+        const DeviceMemory count(std::as_bytes(std::span(&rows, 1)));
 
-    const FloatProduct product({.rows = rows, .columns = factors.columns, .depth = factors.depth}, Precision::tf32x3,
-                               {.a = factors.a_parts.as(),
-                                .b = factors.b_parts.as(),
-                                .bias = nullptr,
-                                .residual = nullptr,
-                                .out = nullptr,
-                                .stride = factors.stride,
-                                .bests = bests.as<TileBest>(),
-                                .active = count.as<std::uint32_t>()});
-    product.enqueue(nullptr);
+        const FloatProduct product({.rows = rows, .columns = factors.columns, .depth = factors.depth}, precision,
+                                   {.a = factors.a_parts.as(),
+                                    .b = factors.b_parts.as(),
+                                    .bias = nullptr,
+                                    .residual = nullptr,
+                                    .out = nullptr,
+                                    .stride = factors.stride,
+                                    .bests = bests.as<TileBest>(),
+                                    .active = count.as<std::uint32_t>()});
+        product.enqueue(nullptr);
 
-    const std::uint32_t of_tile = product.tile_columns();
-    const std::uint32_t tiles = product.best_tiles();
-    const std::vector<float> scores = decode(Precision::fp32, multiply(factors));
-    const std::vector<std::byte> bytes = bests.content();
-    for (std::uint32_t m = 0; m < rows; ++m) {
-        for (std::uint32_t t = 0; t < tiles; ++t) {
-            TileBest best{};
-            std::memcpy(&best, &bytes[(m * tiles + t) * sizeof best], sizeof best);
-            const auto row = scores.begin() + static_cast<std::ptrdiff_t>(m * factors.stride);
-            const auto end = std::min((t + 1) * of_tile, factors.columns);
-            const auto largest = std::max_element(row + t * of_tile, row + end);
-            ASSERT_EQ(best.place, static_cast<std::uint32_t>(largest - row)) << m << ", " << t;
-            ASSERT_EQ(best.score, *largest) << m << ", " << t;
-            std::vector<float> of_tile_sorted(row + t * of_tile, row + end);
-            std::ranges::sort(of_tile_sorted, std::greater());
-            ASSERT_EQ(best.second, of_tile_sorted[1]) << m << ", " << t;
+        const std::uint32_t of_tile = product.tile_columns();
+        const std::uint32_t tiles = product.best_tiles();
+        const std::vector<float> scores = decode(Precision::fp32, multiply(factors));
+        const std::vector<std::byte> bytes = bests.content();
+        for (std::uint32_t m = 0; m < rows; ++m) {
+            for (std::uint32_t t = 0; t < tiles; ++t) {
+                TileBest best{};
+                std::memcpy(&best, &bytes[(m * tiles + t) * sizeof best], sizeof best);
+                const auto row = scores.begin() + static_cast<std::ptrdiff_t>(m * factors.stride);
+                const auto end = std::min((t + 1) * of_tile, factors.columns);
+                const auto largest = std::max_element(row + t * of_tile, row + end);
+                ASSERT_EQ(best.place, static_cast<std::uint32_t>(largest - row)) << m << ", " << t;
+                ASSERT_EQ(best.score, *largest) << m << ", " << t;
+                std::vector<float> of_tile_sorted(row + t * of_tile, row + end);
+                std::ranges::sort(of_tile_sorted, std::greater());
+                ASSERT_EQ(best.second, of_tile_sorted[1]) << m << ", " << t;
+            }
         }
     }
 }
 
 /// What fp16 has no room for shows in all that depends on it.
 TEST_F(TwoPartProductOnGpu, ValuesBeyondItsRangeAreNotFinite) {
-    Factors factors(4, 8, 16, 3);
-    factors.bias_on_device.set(bytes_of_all(std::vector<float>(8, 1e6F)));
+    for (const Precision precision : of_parts) {
+        Factors factors(precision, 4, 8, 16, 3);
+        factors.bias_on_device.set(bytes_of_all(std::vector<float>(8, 1e6F)));
 
-    const std::vector<float> parts =
-        decode_half_parts(multiply(factors, {.bias = true, .in_parts = true}), factors.columns);
-    const std::vector<float> floats = decode(Precision::fp32, multiply(factors, {.bias = true}));
+        const std::vector<float> parts =
+            decode_parts(precision, multiply(factors, {.bias = true, .in_parts = true}), factors.columns);
+        const std::vector<float> floats = decode(Precision::fp32, multiply(factors, {.bias = true}));
 
-    EXPECT_TRUE(std::ranges::none_of(parts, [](float value) { return std::isfinite(value); }));
-    EXPECT_TRUE(std::isfinite(floats[0]));
+        EXPECT_TRUE(std::ranges::none_of(parts, [](float value) { return std::isfinite(value); }));
+        EXPECT_TRUE(std::isfinite(floats[0]));
+    }
 }
 
 TEST_F(TwoPartProductOnGpu, RefusesWhatItDoesNotWrite) {
@@ -322,7 +395,7 @@ TEST_F(TwoPartProductOnGpu, RefusesWhatItDoesNotWrite) {
                                            .stride = 8,
                                            .bests = nullptr,
                                            .active = memory.as<std::uint32_t>()};
-    const FloatProductShape in_parts{.rows = 8, .columns = 8, .depth = 8, .in_half_parts = true};
+    const FloatProductShape in_parts{.rows = 8, .columns = 8, .depth = 8, .in_parts = true};
     FloatProductShape crooked = in_parts;
     crooked.columns = 6;
     decoder::FloatProductMemory with_residual = good;
@@ -332,6 +405,14 @@ TEST_F(TwoPartProductOnGpu, RefusesWhatItDoesNotWrite) {
     EXPECT_THROW(FloatProduct(crooked, Precision::tf32x3, good), ContractViolation);
     EXPECT_THROW(FloatProduct(in_parts, Precision::tf32x3, with_residual), ContractViolation);
     EXPECT_NO_THROW(FloatProduct(in_parts, Precision::tf32x3, good));
+    EXPECT_NO_THROW(FloatProduct(in_parts, Precision::fp16x2, good));
+    FloatProductShape activated = in_parts;
+    activated.activation = Activation::gelu_erf;
+    EXPECT_THROW(FloatProduct(activated, Precision::fp16x2, good), ContractViolation);
+    activated.activation = Activation::gelu_tanh;
+    EXPECT_NO_THROW(FloatProduct(activated, Precision::fp16x2, good));
+    activated.in_parts = false;
+    EXPECT_THROW(FloatProduct(activated, Precision::fp16x2, good), ContractViolation);
 }
 
 }  // namespace
