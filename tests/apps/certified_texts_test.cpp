@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "apps/text_model.hpp"
 #include "core/device/host_device.hpp"
 
 namespace sluice {
@@ -252,6 +254,63 @@ TEST_F(CertifiedTextsOfFakes, AreWrittenAgainByTheFastOnesDoubtsWithoutAChecker)
     EXPECT_EQ(said_.doubts.size(), items * sizeof(TextDoubt));
     EXPECT_EQ(said_.of_certifier, fast_bounds);
     EXPECT_EQ(texts.checked(), std::nullopt);
+}
+
+/// Writes each sampled text alike, and each choice with a gap that is off by `error`, up and down.
+class ErringWriter final : public TextWriter {
+public:
+    explicit ErringWriter(float error) : error_(error) {}
+    using Operation::enqueue;
+    void enqueue(Stream&, const Batch& batch, Inputs, Outputs out) override {
+        constexpr float gap = 100;
+        Continuations texts;
+        for (std::size_t i = 0; i < batch.items; ++i) {
+            const float off = i % 2 == 0 ? error_ : -error_;
+            texts.add({1, 2, 3, 4}, false, std::vector<ChoiceDoubt>(max_new, {.doubt = {.gap = gap + off}}));
+        }
+        std::ranges::copy(texts.written().results, out[0].begin());
+        std::ranges::copy(std::as_bytes(std::span(texts.written().choices)), out[1].begin());
+    }
+    [[nodiscard]] TextCounts counts() const override { return {}; }
+
+private:
+    float error_;
+};
+
+/// Keeps the bounds of the certifiers that were made, in that order.
+class BoundsKeeper final : public CertifierKernels {
+public:
+    std::unique_ptr<Certifier> make_certifier(Device&, const CertifyShape&, Model&) const override { return nullptr; }
+    std::unique_ptr<TextCertifier> make_text_certifier(Device&, const TextCertifierShape&, TextWriter&) const override {
+        said_.push_back(std::make_unique<Said>());
+        return std::make_unique<FakeCertifier>(*said_.back());
+    }
+    [[nodiscard]] float gap(std::size_t certifier) const { return said_.at(certifier)->of_certifier.gap; }
+
+private:
+    mutable std::vector<std::unique_ptr<Said>> said_;
+};
+
+/// Those of fp16, by which choices are checked, of what checks them, and of tf32x3: six times what each errs.
+TEST(CertifiedTextModels, GiveEachStepTheBoundsOfTheWriterBeforeIt) {
+    constexpr std::uint32_t items = 300;
+    HostDevice host;
+    const BoundsKeeper kernels;
+    Said said;
+    TextCascade cascade{.form = continuations, .stages = {}};
+    cascade.stages[0] = {.writer = std::make_unique<ErringWriter>(0.5F), .items = items};
+    cascade.stages[1] = {.writer = std::make_unique<ErringWriter>(0.125F), .items = items};
+    cascade.stages[2] = {.writer = std::make_unique<ErringWriter>(0.0F), .items = items};
+    cascade.checking = {.writer = std::make_unique<ErringWriter>(0.25F),
+                        .checker = std::make_unique<FakeChecker>(said)};
+    CertifiedTextModel model(kernels, host, std::move(cascade),
+                             [](const TextCounts&) { return std::vector<ModelCount>(); });
+
+    model.calibrate(*host.make_stream({}), std::vector<std::byte>(items * continuations.io().input_bytes));
+
+    EXPECT_FLOAT_EQ(said.of_checker.gap, 3);
+    EXPECT_FLOAT_EQ(kernels.gap(1), 1.5F);  // made behind the one that tf32x3's texts pass
+    EXPECT_FLOAT_EQ(kernels.gap(0), 0.75F);
 }
 
 }  // namespace
