@@ -114,17 +114,20 @@ void CertifiedTexts::enqueue(Stream& stream, const Batch& batch, Inputs in, Outp
         const std::span<std::byte> choices = choices_.bytes().first(batch.items * doubt_bytes_of(shape_.form));
         const std::array<std::span<std::byte>, 2> drafts{out[0], choices};
         fast_->enqueue(stream, batch, in, drafts);
-        const std::array<std::span<const std::byte>, 3> drafted{in[0], out[0], choices};
-        checking_.checker->enqueue(stream, batch, drafted, Outputs(&doubts, 1));
+        const std::array<std::span<const std::byte>, 2> items_and_choices{in[0], choices};
+        const std::array<std::span<std::byte>, 2> texts_and_doubts{out[0], doubts};
+        checking_.checker->enqueue(stream, batch, items_and_choices, texts_and_doubts);
     }
     const std::array<std::span<const std::byte>, 2> items_and_doubts{in[0], doubts};
     certifier_->enqueue(stream, batch, items_and_doubts, out.first(1));
 }
 
 TextCounts CertifiedTexts::counts() const {
-    const TextCounts fast = fast_->counts();
-    const TextCounts exact = exact_->counts();
-    return fast + exact - certifier_->retracted();
+    TextCounts counts = fast_->counts() + exact_->counts() - certifier_->retracted();
+    if (checking_.checker != nullptr) {
+        counts = counts + checking_.writer->counts();  // less than none, where a corrected text is shorter
+    }
+    return counts;
 }
 
 void CertifiedTexts::set_bounds(const TextDoubt& bounds, const TextDoubt& of_checks) {

@@ -16,15 +16,16 @@ namespace sluice {
 /// Checks a fast writer's texts; without a checker they are not checked.
 struct TextChecking {
     std::unique_ptr<TextWriter> writer = nullptr;    ///< More accurate than the fast one, for as many items.
-    std::unique_ptr<TextChecker> checker = nullptr;  ///< Made by it.
+    std::unique_ptr<TextChecker> checker = nullptr;  ///< Made by it; corrected texts are among its counts.
 };
 
 /// Writes an exact writer's texts at nearly the speed of a fast one: the fast writer writes all texts, the exact writer
 /// rewrites those with a doubtful choice. The exact writer may be certified itself. Doubts are the fast writer's;
-/// log-probabilities are those of the writer that wrote the text.
+/// a token's log-probability is that of the writer that chose it.
 ///
-/// With a checker the fast writer's texts are drafts: the checker repeats the doubtful choices of a draft, and only a
-/// text with a choice that differs, or is still doubtful by the checker's own bounds, is rewritten.
+/// With a checker the fast writer's texts are drafts: the checker repeats the doubtful choices of a draft, and writes
+/// the text from the first choice on that is another one. Only a text with a choice that is doubtful by the checker's
+/// own bounds is rewritten.
 class CertifiedTexts final : public TextWriter {
 public:
     /// `fast` and `checking` were made for shape.max_items, `exact` for shape.batch, all on `device`.
@@ -42,10 +43,8 @@ public:
     /// Number of texts rewritten by the exact writer so far; call once the enqueued work is done.
     [[nodiscard]] std::uint64_t recomputed() const { return certifier_->recomputed(); }
 
-    /// Number of texts checked so far, likewise; nullopt without a checker.
-    [[nodiscard]] std::optional<std::uint64_t> checked() const {
-        return checking_.checker == nullptr ? std::nullopt : std::optional(checking_.checker->checked());
-    }
+    /// Null if nothing is checked.
+    [[nodiscard]] const TextChecker* checker() const noexcept { return checking_.checker.get(); }
 
     [[nodiscard]] TextWriter& fast() const noexcept { return *fast_; }
     [[nodiscard]] TextWriter& exact() const noexcept { return *exact_; }

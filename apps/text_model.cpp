@@ -73,7 +73,11 @@ std::optional<Certification> CertifiedTextModel::certification() const {
     const TextDoubt& bounds = texts_.bounds();
     const bool of_gap = std::isfinite(bounds.gap) && !std::isfinite(bounds.distance);
     const bool of_both = std::isfinite(bounds.gap) && !of_gap;
-    return Certification{.checked = texts_.checked(),
+    std::optional<Certification::Checks> checks;
+    if (const TextChecker* const checker = texts_.checker()) {
+        checks = {.checked = checker->checked(), .corrected = checker->corrected()};
+    }
+    return Certification{.checks = checks,
                          .recomputed = texts_.recomputed(),
                          .recomputed_twice = again_.recomputed(),
                          .bound = static_cast<double>(of_gap ? bounds.gap : bounds.distance),

@@ -67,7 +67,8 @@ struct DecoderWeights {
 class Decoder : public TextWriter {
 public:
     /// Makes a checker of drafts that uses this decoder's network, sampling and memory, so not while the decoder
-    /// continues prompts. The decoder outlives the checker. Null if this kind of decoder cannot check drafts.
+    /// continues prompts. The decoder outlives the checker, and counts the texts that are corrected, less the drafts
+    /// that they replace (modulo 2^64). Null if this kind of decoder cannot check drafts.
     [[nodiscard]] virtual std::unique_ptr<TextChecker> make_checker(Device& device, std::uint32_t max_items) {
         static_cast<void>(device);
         static_cast<void>(max_items);

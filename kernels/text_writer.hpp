@@ -9,19 +9,24 @@
 namespace sluice {
 
 /// Checks texts that a faster writer has drafted. Each choice whose doubt is below the bounds is repeated, given the
-/// draft's choices before it; the draft's other choices are accepted.
+/// draft's choices before it; the draft's other choices are accepted. From the first repeated choice on that is
+/// another one, the checker writes the text.
 ///
-/// In: the items; their drafts, as results of the same form; each choice's ChoiceDoubt, (items, max choices). Out: a
-/// TextDoubt for each item: infinite if nothing was to be checked; if all repeated choices are the draft's, their
-/// doubt; if one differs, there are too many to be worth checking, or the draft is nonfinite, less than any bound.
-/// Nothing is written for inactive items. Used by one driver.
+/// In: the items; each choice's ChoiceDoubt, (items, max choices). Out: results of the same form, initially the drafts;
+/// a TextDoubt for each item: the least of the checker's choices, infinite if it made none, and less than any bound of
+/// a draft that is nonfinite, has too many doubtful choices to be worth checking, or has scores that are not finite
+/// where one is repeated. Nothing is written for inactive items. Used by one driver.
 class TextChecker : public Operation {
 public:
     /// Initially infinite: every choice that had an alternative is checked. Blocks until copied.
     virtual void set_bounds(const TextDoubt& bounds) = 0;
 
-    /// Texts with repeated choices. Call once the enqueued work is done.
+    // Totals; call once the enqueued work is done.
+
+    /// Texts with repeated choices.
     [[nodiscard]] virtual std::uint64_t checked() const = 0;
+    /// Of those, the ones that the checker has continued.
+    [[nodiscard]] virtual std::uint64_t corrected() const = 0;
 };
 
 /// Device memory, in bytes, that a checker needs.

@@ -9,6 +9,7 @@
 
 #include "core/chunk.hpp"
 #include "core/modes.hpp"
+#include "kernels/text_counts.hpp"
 
 namespace sluice {
 
@@ -98,6 +99,15 @@ struct ContinuationStart {
     return {static_cast<std::uint32_t>(sizeof(PromptStart)) + padded_prompt * token_bytes,
             static_cast<std::uint32_t>(sizeof(ContinuationStart)) +
                 sampling.max_new * token_bytes * (sampling.log_probabilities ? 2 : 1)};
+}
+
+/// What a continuation adds to its writer's counts.
+[[nodiscard]] constexpr TextCounts counts_of(const PromptStart& item, const ContinuationStart& result) {
+    return {.texts = 1,
+            .prompt_tokens = result.prompt,
+            .new_tokens = result.tokens,
+            .ended = result.has_end != 0 ? 1U : 0U,
+            .cut = item.is_cut != 0 ? 1U : 0U};
 }
 
 }  // namespace sluice

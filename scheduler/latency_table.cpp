@@ -77,8 +77,10 @@ std::string certification_text(const RunReport& report) {
         return fmt::format("{} items ({:.1f} %)", items,
                            100.0 * static_cast<double>(items) / static_cast<double>(report.items_done));
     };
-    const std::string checked =
-        certification->checked ? counted(*certification->checked) + " checked in fp16x2, " : std::string();
+    const auto& checks = certification->checks;
+    const std::string checked = checks ? fmt::format("{} checked in fp16x2, {} of them corrected, ",
+                                                     counted(checks->checked), checks->corrected)
+                                       : std::string();
     return fmt::format("certified: {}{} computed again in tf32x3, {} of them in fp32, {}\n", checked,
                        counted(certification->recomputed), certification->recomputed_twice,
                        std::isfinite(certification->bound)

@@ -50,7 +50,8 @@ void from_json(const nlohmann::json& from, ChunkDurations& to) {
     to = {.items = from.at(0), .upload = from.at(1), .compute = from.at(2), .download = from.at(3)};
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certification, checked, recomputed, recomputed_twice, bound, measure, gap_bound)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certification::Checks, checked, corrected)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certification, checks, recomputed, recomputed_twice, bound, measure, gap_bound)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelCount, name, value, beside)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankClock, error, drift, messages, violation, bound)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CpuThrottling, periods, throttled, time)
@@ -87,7 +88,12 @@ std::optional<Certification> together(const std::optional<Certification>& a, con
     if (!a || !b) {
         return a ? a : b;
     }
-    return Certification{.checked = a->checked && b->checked ? std::optional(*a->checked + *b->checked) : std::nullopt,
+    std::optional<Certification::Checks> checks;
+    if (a->checks && b->checks) {
+        checks = {.checked = a->checks->checked + b->checks->checked,
+                  .corrected = a->checks->corrected + b->checks->corrected};
+    }
+    return Certification{.checks = checks,
                          .recomputed = a->recomputed + b->recomputed,
                          .recomputed_twice = a->recomputed_twice + b->recomputed_twice,
                          .bound = std::max(a->bound, b->bound),

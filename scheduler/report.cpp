@@ -113,7 +113,9 @@ Json certification_json(const std::optional<Certification>& certification) {
     if (!certification) {
         return nullptr;
     }
-    return {{"checked", certification->checked},
+    const auto& checks = certification->checks;
+    return {{"checked", checks ? Json(checks->checked) : Json(nullptr)},
+            {"corrected", checks ? Json(checks->corrected) : Json(nullptr)},
             {"recomputed", certification->recomputed},
             {"recomputed_twice", certification->recomputed_twice},
             {"bound", std::isfinite(certification->bound) ? Json(certification->bound) : Json(nullptr)},

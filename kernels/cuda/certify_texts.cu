@@ -24,13 +24,8 @@ struct CountedName {
 /// Recounts a text as a decoder counts it.
 struct CountedContinuation {
     __device__ TextCounts operator()(const std::byte* item, const std::byte* result) const {
-        const auto& start = *reinterpret_cast<const PromptStart*>(item);
-        const auto& end = *reinterpret_cast<const ContinuationStart*>(result);
-        return {.texts = 1,
-                .prompt_tokens = end.prompt,
-                .new_tokens = end.tokens,
-                .ended = end.has_end != 0 ? 1ULL : 0ULL,
-                .cut = start.is_cut != 0 ? 1ULL : 0ULL};
+        return counts_of(*reinterpret_cast<const PromptStart*>(item),
+                         *reinterpret_cast<const ContinuationStart*>(result));
     }
 };
 
@@ -51,13 +46,8 @@ struct TextTest {
         if (doubt.distance >= texts.bounds->distance && doubt.gap >= texts.bounds->gap) {
             return false;
         }
-        const TextCounts counts =
-            counted(in + std::size_t{item} * sizes.input_bytes, out + std::size_t{item} * sizes.result_bytes);
-        add_count(texts.retracted->texts, counts.texts);
-        add_count(texts.retracted->prompt_tokens, counts.prompt_tokens);
-        add_count(texts.retracted->new_tokens, counts.new_tokens);
-        add_count(texts.retracted->ended, counts.ended);
-        add_count(texts.retracted->cut, counts.cut);
+        add_counts(*texts.retracted,
+                   counted(in + std::size_t{item} * sizes.input_bytes, out + std::size_t{item} * sizes.result_bytes));
         return true;
     }
 };

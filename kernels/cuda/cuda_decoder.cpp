@@ -92,6 +92,12 @@ decoder::Batch batch_of(const decoder::Memory& memory) {
     return batch;
 }
 
+/// Each pass makes at least one token, or ends or checks a text.
+std::uint32_t most_passes(const decoder::Rule& rule, std::uint32_t items) {
+    const std::uint64_t passes = std::uint64_t{items} * (rule.max_new + std::uint64_t{1});
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(passes, UINT32_MAX));
+}
+
 /// Checks drafts in a decoder's memory.
 class CudaTextChecker final : public TextChecker {
 public:
@@ -113,34 +119,35 @@ public:
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
         expects(batch.items <= max_items_, "checker: more items than it was made for");
-        expects(in.size() == 3 && out.size() == 1, "checker: takes items, drafts and choices, and makes doubts");
+        expects(in.size() == 2 && out.size() == 2, "checker: takes items and choices, and makes texts and doubts");
         expects(in[0].size() == batch.items * rule_.io.input_bytes &&
-                    in[1].size() == batch.items * rule_.io.output_bytes &&
-                    in[2].size() == batch.items * sizeof(ChoiceDoubt) * rule_.max_new &&
-                    out[0].size() == batch.items * sizeof(TextDoubt),
+                    in[1].size() == batch.items * sizeof(ChoiceDoubt) * rule_.max_new &&
+                    out[0].size() == batch.items * rule_.io.output_bytes &&
+                    out[1].size() == batch.items * sizeof(TextDoubt),
                 "checker: input or output has the wrong size");
         if (batch.items == 0) {
             return;
         }
         const decoder::Drafts drafts{.items = in[0].data(),
-                                     .results = in[1].data(),
-                                     .choices = reinterpret_cast<const ChoiceDoubt*>(in[2].data()),
+                                     .results = out[0].data(),
+                                     .choices = reinterpret_cast<const ChoiceDoubt*>(in[1].data()),
                                      .bounds = bounds_.as<TextDoubt>().data(),
                                      .checks = checks_.as<decoder::Check>().data(),
-                                     .doubts = reinterpret_cast<TextDoubt*>(out[0].data()),
+                                     .doubts = reinterpret_cast<TextDoubt*>(out[1].data()),
                                      .count = static_cast<std::uint32_t>(batch.items),
                                      .active = batch.active};
         const CudaStream& of = as_cuda(stream);
         enqueue_begin_checks(memory_, rule_, drafts, of.handle());
         const auto pass = [&] {
             passes_.enqueue(of.handle(), [](std::string_view) {});
-            enqueue_plan_checks(memory_, rule_, drafts, of.handle());
+            enqueue_settle_checks(memory_, rule_, drafts, of.handle());
         };
-        stream.loop(&memory_.batch->more, drafts.count, pass);  // each pass checks at least one text
+        stream.loop(&memory_.batch->more, most_passes(rule_, drafts.count), pass);
         enqueue_expect_done(memory_, of.handle());
     }
 
     [[nodiscard]] std::uint64_t checked() const override { return batch_of(memory_).checked; }
+    [[nodiscard]] std::uint64_t corrected() const override { return batch_of(memory_).corrected; }
 
 private:
     decoder::Rule rule_;
@@ -212,14 +219,8 @@ private:
             passes_->enqueue(stream.handle(), [](std::string_view) {});
             enqueue_plan(memory_, rule_, stream.handle());
         };
-        stream.loop(&memory_.batch->more, most_passes(chunk.items), pass);
+        stream.loop(&memory_.batch->more, most_passes(rule_, chunk.items), pass);
         enqueue_expect_done(memory_, stream.handle());
-    }
-
-    /// Each pass makes at least one token, or ends a text.
-    [[nodiscard]] std::uint32_t most_passes(std::uint32_t items) const {
-        const std::uint64_t passes = std::uint64_t{items} * (sampling_.max_new + std::uint64_t{1});
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(passes, UINT32_MAX));
     }
 
     TokenSampling sampling_;

@@ -45,6 +45,7 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
                     "scores closer than 0.062 of the scores' size\n",
                     share)));
     EXPECT_EQ(report_json(report, {}).at("run").at("certification"), (nlohmann::json{{"checked", nullptr},
+                                                                                     {"corrected", nullptr},
                                                                                      {"recomputed", 5},
                                                                                      {"recomputed_twice", 2},
                                                                                      {"bound", 0.0625},
@@ -52,13 +53,14 @@ TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
                                                                                      {"gap_bound", nullptr}}));
     for (RankReport& rank : report.ranks) {
         rank.certification->measure = Certification::Measure::draw;
-        rank.certification->checked = 4;
+        rank.certification->checks = {.checked = 4, .corrected = 3};
     }
     EXPECT_THAT(latency_table(report, TableForm::full),
-                HasSubstr(fmt::format("certified: 8 items ({:.1f} %) checked in fp16x2, 5 items ({:.1f} %) computed "
-                                      "again in tf32x3, 2 of them in fp32, ",
+                HasSubstr(fmt::format("certified: 8 items ({:.1f} %) checked in fp16x2, 6 of them corrected, 5 items "
+                                      "({:.1f} %) computed again in tf32x3, 2 of them in fp32, ",
                                       8 * share / 5, share)));
     EXPECT_EQ(report_json(report, {}).at("run").at("certification").at("checked"), 8);
+    EXPECT_EQ(report_json(report, {}).at("run").at("certification").at("corrected"), 6);
     EXPECT_THAT(latency_table(report, TableForm::full),
                 HasSubstr(", a draw closer than 0.062 to another byte or token\n"));
     report.ranks[1].certification->gap_bound = 0.0078125;

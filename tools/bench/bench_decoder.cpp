@@ -98,9 +98,12 @@ public:
             const auto share = [&](std::uint64_t texts) {
                 return 100 * static_cast<double>(texts) / static_cast<double>(count("texts"));
             };
-            fmt::print("          {:.2f} % of them checked in fp16x2, {:.2f} % again, {:.2f} % in fp32; bound {:.3g}\n",
-                       share(certified->checked.value_or(0)), share(certified->recomputed),
-                       share(certified->recomputed_twice), certified->bound);
+            const Certification::Checks checks = certified->checks.value_or(Certification::Checks{});
+            fmt::print(
+                "          {:.2f} % of them checked in fp16x2, {:.2f} % corrected, {:.2f} % again in tf32x3, "
+                "{:.2f} % in fp32; bound {:.3g}\n",
+                share(checks.checked), share(checks.corrected), share(certified->recomputed),
+                share(certified->recomputed_twice), certified->bound);
         }
     }
 

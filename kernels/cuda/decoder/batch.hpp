@@ -21,7 +21,7 @@ inline constexpr std::uint32_t no_prompt_is_long = UINT32_MAX;  ///< See Memory:
 inline constexpr std::uint32_t no_page = UINT32_MAX;            ///< See Memory::prompt_pages.
 inline constexpr std::uint32_t no_tile = UINT32_MAX;            ///< See Entry::first_tile.
 inline constexpr std::uint32_t attended_rows = 128;             ///< Of a tile of a product that attends.
-inline constexpr std::uint32_t most_checked = 16;               ///< A draft with more doubtful choices is refuted.
+inline constexpr std::uint32_t most_checked = 16;  ///< A draft with more doubtful choices is refuted; a warp has more.
 
 /// TokenSampling for kernels.
 struct Rule {
@@ -49,7 +49,9 @@ struct Text {
     std::uint32_t pages = 0;      ///< Of the cache; 0: the slot is empty.
     std::uint32_t nonfinite = 0;  ///< See ContinuationStart.
     std::uint32_t complete = 0;
-    TextDoubt doubt{};  ///< So far.
+    std::uint32_t check = 0;  ///< Which of a draft's checked choices the slot is for, from 1 on; 0: a text is written.
+    float log_probability = 0;  ///< Of `last`, in a check.
+    TextDoubt doubt{};          ///< So far; in a check, of its choice.
 };
 
 /// A text's rows in a pass: the last one wants scores.
@@ -79,19 +81,9 @@ struct Tile {
     std::uint32_t query;      ///< The first query, counted from the prompt's first row.
 };
 
-/// Which choices of a draft are checked.
-struct Check {
-    std::uint32_t choices = 0;  ///< Number of doubtful choices; 0: the draft is not checked.
-    std::uint32_t rows = 0;     ///< Tokens of the prompt and the draft before the last checked choice.
-};
-
-/// Doubt of a draft with a choice that its check made differently or cannot make: less than any bound.
-inline constexpr float refuted = -1;
-
 struct Batch {
     const std::byte* in = nullptr;
     std::byte* out = nullptr;
-    const Check* checks = nullptr;   ///< (items): `out` has drafts, which are checked. Null: texts are written.
     TextDoubt* doubts = nullptr;     ///< (items); null: not wanted.
     ChoiceDoubt* choices = nullptr;  ///< (items, max_new); null: not wanted.
     std::uint32_t items = 0;
@@ -109,7 +101,8 @@ struct Batch {
     std::uint32_t turn = 0;  ///< Index in Memory::continuing at which the next pass begins.
     std::uint32_t more = 0;  ///< Whether there is a pass to run.
     TextCounts counts{};
-    std::uint64_t checked = 0;  ///< Drafts, in all chunks.
+    std::uint64_t checked = 0;    ///< Drafts, in all chunks.
+    std::uint64_t corrected = 0;  ///< Of those.
 
     [[nodiscard]] __host__ __device__ bool wants_doubts() const { return doubts != nullptr || choices != nullptr; }
 };
@@ -122,7 +115,7 @@ struct Memory {
     Row* rows = nullptr;                  ///< (rows)
     Tile* tiles = nullptr;                ///< (tiles)
     Tile* long_texts = nullptr;           ///< (long texts): their first tiles.
-    std::uint32_t* continuing = nullptr;  ///< (slots): those whose texts continue; in checks see checks.cu.
+    std::uint32_t* continuing = nullptr;  ///< (slots): those whose texts continue.
     std::uint32_t* free_slots = nullptr;  ///< (slots)
     std::uint32_t* page_table = nullptr;  ///< (slots, text_pages)
     std::uint32_t* free_pages = nullptr;  ///< (pages): the first Batch::free_pages are free.

@@ -1,7 +1,9 @@
 #include "kernels/cuda/decoder/checks.hpp"
 
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/plan_slots.cuh"
 #include "kernels/cuda/decoder/prompt_pages.cuh"
+#include "kernels/cuda/decoder/texts.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 
@@ -12,6 +14,9 @@ constexpr std::uint32_t plan_threads = 1024;
 constexpr std::uint32_t list_threads = 128;
 constexpr std::uint32_t list_warps = list_threads / warp_lanes;
 constexpr std::uint32_t most_list_blocks = 16 * hopper_multiprocessors;
+
+/// Doubt of a draft that its checks can neither confirm nor correct: less than any bound.
+constexpr TextDoubt refuted{.distance = -1, .gap = -1};
 
 /// Number of choices behind a text's tokens and its end.
 __device__ std::uint32_t choices_of(const ContinuationStart& start) {
@@ -56,7 +61,7 @@ __global__ void __launch_bounds__(list_threads) find_checks(Memory memory, Rule 
                 atomicAdd(reinterpret_cast<unsigned long long*>(&memory.batch->checked), 1ULL);
             }
             drafts.checks[item] = check;
-            drafts.doubts[item] = is_hopeless ? TextDoubt{refuted, refuted} : TextDoubt{};
+            drafts.doubts[item] = is_hopeless ? refuted : TextDoubt{};
         }
     }
 }
@@ -64,8 +69,7 @@ __global__ void __launch_bounds__(list_threads) find_checks(Memory memory, Rule 
 __global__ void begin_checks(Memory memory, Drafts drafts) {
     Batch& batch = *memory.batch;
     batch.in = drafts.items;
-    batch.out = const_cast<std::byte*>(drafts.results);  // read only, while there are checks
-    batch.checks = drafts.checks;
+    batch.out = drafts.results;
     batch.doubts = drafts.doubts;
     batch.choices = nullptr;
     batch.items = drafts.active == nullptr ? drafts.count : min(drafts.count, *drafts.active);
@@ -80,42 +84,42 @@ struct Taken {
     std::uint32_t tiles = 0;
 };
 
-/// Takes items in order, as many as fit, one per thread in each round. A text's first entry initially has all of its
-/// rows; list_check_rows makes the others.
-__global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    __shared__ std::uint32_t sums[plan_threads / warp_lanes];
-    Batch& batch = *memory.batch;
-    BlockScan<plan_threads> scan(sums);
+/// Takes items in order, as many as fit into `most_rows`, one per thread in each round. Each checked choice gets a slot
+/// and an entry, of which the text's first has its pages; list_check_rows completes them.
+__device__ Taken take_items(const Memory& memory, const Rule& rule, const Drafts& drafts, const SlotCounts& counts,
+                            std::uint32_t most_rows, std::uint32_t* scans) {
+    const Batch& batch = *memory.batch;
+    BlockScan<plan_threads> scan(scans);
     Taken taken;
     while (true) {
         const std::uint64_t item = std::uint64_t{batch.next} + taken.items + threadIdx.x;
         const bool exists = item < batch.items;
-        const Check check = exists ? batch.checks[item] : Check{};
-        const std::uint32_t pages = divide_up(check.rows, page_positions);
+        const Check check = exists ? drafts.checks[item] : Check{};
+        std::uint32_t pages = 0;
+        if (check.choices != 0) {
+            pages = pages_of_text(rule,
+                                  reinterpret_cast<const PromptStart*>(batch.in + item * rule.io.input_bytes)->tokens);
+        }
         const std::uint32_t choices_up_to = taken.choices + scan.up_to(check.choices);
         const std::uint32_t rows_up_to = taken.rows + scan.up_to(check.rows);
         const std::uint32_t pages_up_to = taken.pages + scan.up_to(pages);
-        const bool fits = exists && choices_up_to <= memory.slots && rows_up_to <= memory.most_rows &&
-                          pages_up_to <= batch.free_pages;
+        const bool fits =
+            exists && choices_up_to <= counts.free_slots && rows_up_to <= most_rows && pages_up_to <= counts.free_pages;
         const std::uint32_t tiles = fits ? divide_up(check.rows, tile_queries) : 0;
         const std::uint32_t tiles_up_to = taken.tiles + scan.up_to(tiles);
         taken.tiles += scan.all();
-        if (fits && check.choices != 0) {
-            const std::uint32_t first = choices_up_to - check.choices;
-            memory.texts[first] = {.item = static_cast<std::uint32_t>(item)};
-            memory.entries[first] = {.slot = first,
+        for (std::uint32_t i = 0; fits && i < check.choices; ++i) {
+            const std::uint32_t entry = choices_up_to - check.choices + i;
+            const std::uint32_t slot = memory.free_slots[entry];
+            memory.texts[slot] = {
+                .item = static_cast<std::uint32_t>(item), .pages = i == 0 ? pages : 0, .check = i + 1};
+            memory.entries[entry] = {.slot = slot,
                                      .first_row = rows_up_to - check.rows,
-                                     .rows = check.rows,
+                                     .rows = 0,
                                      .first_position = 0,
                                      .first_tile = tiles_up_to - tiles};
-            for (std::uint32_t i = 0; i < check.choices; ++i) {
-                memory.continuing[first + i] = first;  // the first entry of each entry's text
-            }
-            for (std::uint32_t i = 0; i < pages; ++i) {
-                memory.page_table[std::size_t{first} * memory.text_pages + i] =
-                    memory.free_pages[pages_up_to - pages + i];
+            if (i == 0) {
+                take_pages(memory, slot, pages, counts.free_pages - pages_up_to + pages);
             }
         }
         scan.up_to(fits ? check.choices : 0);
@@ -127,27 +131,67 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory) {
         scan.up_to(fits ? 1 : 0);
         taken.items += scan.all();
         if (scan.all() != plan_threads) {
-            break;
+            return taken;
         }
-    }
-    if (threadIdx.x == 0) {
-        batch.next += taken.items;
-        if (taken.choices == 0 && batch.next < batch.items) {
-            __trap();  // a text that fits no pass
-        }
-        batch.beginning = taken.choices;
-        batch.continued = 0;
-        batch.entries = taken.choices;
-        batch.beginning_rows = taken.rows;
-        batch.rows = taken.rows;
-        batch.tiles = taken.tiles;
-        batch.long_texts = 0;
-        batch.longest_text = 0;
-        batch.more = taken.choices != 0 ? 1 : 0;
     }
 }
 
-/// One warp per text: its rows, and a slot and an entry for each doubtful choice, all with the pages of the first.
+/// All texts that continue have a row: these are few.
+__global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory, Rule rule, Drafts drafts) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    __shared__ std::uint32_t scans[plan_threads / warp_lanes];
+    __shared__ SlotCounts counts;
+    Batch& batch = *memory.batch;
+    if (threadIdx.x == 0) {
+        counts = {.continuing = 0, .free_slots = 0, .free_pages = batch.free_pages};
+    }
+    __syncthreads();
+    list_slots<plan_threads>(memory, counts);
+    const Taken taken = take_items(memory, rule, drafts, counts, memory.most_rows - counts.continuing, scans);
+    for (std::uint32_t i = threadIdx.x; i < counts.continuing; i += plan_threads) {
+        memory.entries[taken.choices + i] = last_token_of(memory, memory.continuing[i], taken.rows + i);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        batch.next += taken.items;
+        batch.beginning = taken.choices;
+        batch.continued = counts.continuing;
+        batch.entries = taken.choices + counts.continuing;
+        if (batch.entries == 0 && batch.next < batch.items) {
+            __trap();  // a text that fits no pass
+        }
+        batch.beginning_rows = taken.rows;
+        batch.rows = taken.rows + counts.continuing;
+        batch.tiles = taken.tiles;
+        batch.long_texts = 0;
+        batch.longest_text = 0;
+        batch.free_pages = counts.free_pages - taken.pages;
+        batch.more = batch.entries != 0 ? 1 : 0;
+    }
+}
+
+/// Index of the `wanted`-th doubtful choice of a draft, from 0 on. Called by a warp.
+__device__ std::uint32_t doubtful_choice(const ChoiceDoubt* choices, std::uint32_t wanted, std::uint32_t count,
+                                         const TextDoubt& bounds) {
+    for (std::uint32_t first = 0; first < count; first += warp_lanes) {
+        std::uint32_t doubtful = doubtful_choices(choices, first, count, bounds);
+        const auto found = static_cast<std::uint32_t>(__popc(doubtful));
+        if (wanted >= found) {
+            wanted -= found;
+            continue;
+        }
+        for (; wanted > 0; --wanted) {
+            doubtful &= doubtful - 1;
+        }
+        return first + static_cast<std::uint32_t>(__ffs(static_cast<int>(doubtful))) - 1;
+    }
+    __trap();  // another one than find_checks has found
+    return 0;
+}
+
+/// One warp per entry: a checked choice's text and entry, which has the pages of the text's first; with the first the
+/// rows up to the last.
 __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, Rule rule, Drafts drafts) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -155,45 +199,131 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t step = gridDim.x * list_warps;
     for (std::uint32_t e = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; e < batch.entries; e += step) {
-        if (memory.continuing[e] != e) {
+        Entry entry = memory.entries[e];
+        Text text = memory.texts[entry.slot];
+        if (text.check == 0) {
+            if (lane == 0) {
+                memory.rows[entry.first_row] = {entry.slot, entry.first_position, text.last};
+            }
+            list_prompt_pages(memory, entry, no_page);
             continue;
         }
-        const Entry whole = memory.entries[e];
-        const std::uint32_t item = memory.texts[e].item;
-        const std::byte* const in = batch.in + std::size_t{item} * rule.io.input_bytes;
-        const std::byte* const out = batch.out + std::size_t{item} * rule.io.output_bytes;
+        const std::byte* const in = batch.in + std::size_t{text.item} * rule.io.input_bytes;
+        const std::byte* const out = batch.out + std::size_t{text.item} * rule.io.output_bytes;
         const auto& start = *reinterpret_cast<const PromptStart*>(in);
-        const auto* const prompt = reinterpret_cast<const std::uint32_t*>(in + sizeof(PromptStart));
-        const auto* const draft = reinterpret_cast<const std::uint32_t*>(out + sizeof(ContinuationStart));
-        for (std::uint32_t i = lane; i < whole.rows; i += warp_lanes) {
-            memory.rows[whole.first_row + i] = {e, i, i < start.tokens ? prompt[i] : draft[i - start.tokens]};
-        }
-        for (std::uint32_t i = lane; i < divide_up(whole.rows, tile_queries); i += warp_lanes) {
-            memory.tiles[whole.first_tile + i] = {e, whole.first_row, whole.rows, i * tile_queries};
-        }
-        list_prompt_pages(memory, whole, no_page);
-        __syncwarp();  // all lanes have read the text and the entry
-        const std::uint32_t count = choices_of(*reinterpret_cast<const ContinuationStart*>(out));
-        const std::uint32_t pages = divide_up(whole.rows, page_positions);
-        const std::uint32_t* const table = memory.page_table + std::size_t{e} * memory.text_pages;
-        std::uint32_t slot = e;
-        for (std::uint32_t first = 0; first < count; first += warp_lanes) {
-            std::uint32_t doubtful =
-                doubtful_choices(drafts.choices + std::size_t{item} * rule.max_new, first, count, *drafts.bounds);
-            for (; doubtful != 0; doubtful &= doubtful - 1, ++slot) {
-                const std::uint32_t made = first + static_cast<std::uint32_t>(__ffs(static_cast<int>(doubtful))) - 1;
-                if (lane == 0) {
-                    memory.texts[slot] = {.number = start.number, .item = item, .prompt = start.tokens, .made = made};
-                    memory.entries[slot] = {.slot = slot,
-                                            .first_row = whole.first_row,
-                                            .rows = start.tokens + made,
-                                            .first_position = 0,
-                                            .first_tile = whole.first_tile};
-                }
-                for (std::uint32_t i = lane; i < pages && slot != e; i += warp_lanes) {
-                    memory.page_table[std::size_t{slot} * memory.text_pages + i] = table[i];
-                }
+        text.number = start.number;
+        text.prompt = start.tokens;
+        text.made = doubtful_choice(drafts.choices + std::size_t{text.item} * rule.max_new, text.check - 1,
+                                    choices_of(*reinterpret_cast<const ContinuationStart*>(out)), *drafts.bounds);
+        if (text.check == 1) {
+            const auto* const prompt = reinterpret_cast<const std::uint32_t*>(in + sizeof(PromptStart));
+            const auto* const draft = reinterpret_cast<const std::uint32_t*>(out + sizeof(ContinuationStart));
+            entry.rows = drafts.checks[text.item].rows;
+            for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
+                memory.rows[entry.first_row + i] = {entry.slot, i,
+                                                    i < text.prompt ? prompt[i] : draft[i - text.prompt]};
             }
+            for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
+                memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries};
+            }
+            list_prompt_pages(memory, entry, no_page);
+        }
+        entry.rows = text.prompt + text.made;
+        const std::uint32_t first_slot = memory.entries[e + 1 - text.check].slot;
+        const std::uint32_t* const table = memory.page_table + std::size_t{first_slot} * memory.text_pages;
+        for (std::uint32_t i = lane; i < divide_up(entry.rows, page_positions) && text.check != 1; i += warp_lanes) {
+            memory.page_table[std::size_t{entry.slot} * memory.text_pages + i] = table[i];
+        }
+        __syncwarp();  // all lanes have read the text and the entry
+        if (lane == 0) {
+            memory.texts[entry.slot] = text;
+            memory.entries[e].rows = entry.rows;
+        }
+    }
+}
+
+/// Whether a check has made the draft's choice.
+__device__ bool agrees(const Rule& rule, const Text& check, const std::byte* draft) {
+    const auto& start = *reinterpret_cast<const ContinuationStart*>(draft);
+    const auto* const tokens = reinterpret_cast<const std::uint32_t*>(draft + sizeof(ContinuationStart));
+    const bool is_drafted =
+        check.made < start.tokens ? check.last == tokens[check.made] : rule.end.contains(check.last);
+    return is_drafted && check.nonfinite == 0;
+}
+
+/// Turns a draft into the text up to its token `check.made`, another one than the draft's, which goes on in the first
+/// check's slot. Called by a warp. `before`: the least doubt of the choices before.
+__device__ void correct(const Memory& memory, const Rule& rule, std::uint32_t first_slot, const Text& check,
+                        const TextDoubt& before) {
+    Batch& batch = *memory.batch;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    std::byte* const result = batch.out + std::size_t{check.item} * rule.io.output_bytes;
+    auto* const values = reinterpret_cast<std::uint32_t*>(result + sizeof(ContinuationStart));
+    if (lane == 0) {
+        const auto& item =
+            *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{check.item} * rule.io.input_bytes);
+        add_counts(batch.counts, TextCounts{} - counts_of(item, *reinterpret_cast<ContinuationStart*>(result)));
+        add_count(batch.corrected, 1);
+    }
+    for (std::uint32_t i = check.made + lane; i < rule.max_new; i += warp_lanes) {
+        values[i] = 0;
+        if (rule.log_probabilities) {
+            values[rule.max_new + i] = 0;
+        }
+    }
+    __syncwarp();
+    if (lane == 0) {
+        Text& text = memory.texts[first_slot];
+        const std::uint32_t pages = text.pages;
+        text = check;
+        text.pages = pages;
+        text.check = 0;
+        text.doubt = before;
+        append(memory, rule, text,
+               {.token = check.last,
+                .log_probability = check.log_probability,
+                .nonfinite = false,
+                .doubt = {.doubt = check.doubt}});
+    }
+}
+
+/// One warp per text that was checked: confirms its draft, or corrects it where a choice was another one first.
+__global__ void __launch_bounds__(list_threads) settle_checks(Memory memory, Rule rule, Drafts drafts) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const Batch& batch = *memory.batch;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t step = gridDim.x * list_warps;
+    for (std::uint32_t e = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; e < batch.beginning; e += step) {
+        const std::uint32_t slot = memory.entries[e].slot;
+        if (memory.texts[slot].check != 1) {
+            continue;
+        }
+        const std::uint32_t item = memory.texts[slot].item;
+        const std::uint32_t choices = drafts.checks[item].choices;
+        const bool has_choice = lane < choices;
+        const Text check = has_choice ? memory.texts[memory.entries[e + lane].slot] : Text{};
+        const bool agreed = !has_choice || agrees(rule, check, batch.out + std::size_t{item} * rule.io.output_bytes);
+        const std::uint32_t others = __ballot_sync(every_lane, !agreed);
+        const std::uint32_t first = others == 0 ? warp_lanes : __ffs(static_cast<int>(others)) - 1;
+        TextDoubt doubt = has_choice && lane < first ? check.doubt : TextDoubt{};
+#pragma unroll
+        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+            doubt = least(doubt, {__shfl_xor_sync(every_lane, doubt.distance, apart),
+                                  __shfl_xor_sync(every_lane, doubt.gap, apart)});
+        }
+        if (others != 0) {
+            const Text other = memory.texts[memory.entries[e + first].slot];
+            __syncwarp();  // all lanes have read it, and the first one's
+            if (other.nonfinite == 0) {
+                correct(memory, rule, slot, other, doubt);
+                continue;
+            }
+            doubt = refuted;
+        }
+        if (lane == 0) {
+            drafts.doubts[item] = doubt;
+            memory.texts[slot].complete = 1;
         }
     }
 }
@@ -201,6 +331,18 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
 LaunchShape a_warp_each(std::uint32_t count) {
     const std::uint32_t blocks = (count + list_warps - 1) / list_warps;
     return {.blocks = blocks < most_list_blocks ? blocks : most_list_blocks, .threads = list_threads};
+}
+
+LaunchShape a_warp_each_entry(const Memory& memory) {
+    LaunchShape shape = a_warp_each(memory.slots);
+    shape.chained = true;
+    return shape;
+}
+
+void enqueue_plan_checks(const Memory& memory, const Rule& rule, const Drafts& drafts, cudaStream_t stream) {
+    launch(&plan_checks, "plan checks", {.blocks = 1, .threads = plan_threads, .chained = true}, stream, memory, rule,
+           drafts);
+    launch(&list_check_rows, "list rows of checks", a_warp_each_entry(memory), stream, memory, rule, drafts);
 }
 
 }  // namespace
@@ -211,11 +353,9 @@ void enqueue_begin_checks(const Memory& memory, const Rule& rule, const Drafts& 
     enqueue_plan_checks(memory, rule, drafts, stream);
 }
 
-void enqueue_plan_checks(const Memory& memory, const Rule& rule, const Drafts& drafts, cudaStream_t stream) {
-    launch(&plan_checks, "plan checks", {.blocks = 1, .threads = plan_threads, .chained = true}, stream, memory);
-    LaunchShape of_texts = a_warp_each(memory.slots);
-    of_texts.chained = true;
-    launch(&list_check_rows, "list rows of checks", of_texts, stream, memory, rule, drafts);
+void enqueue_settle_checks(const Memory& memory, const Rule& rule, const Drafts& drafts, cudaStream_t stream) {
+    launch(&settle_checks, "settle checks", a_warp_each_entry(memory), stream, memory, rule, drafts);
+    enqueue_plan_checks(memory, rule, drafts, stream);
 }
 
 }  // namespace sluice::decoder

@@ -1,5 +1,6 @@
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/plan_slots.cuh"
 #include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -13,9 +14,7 @@ constexpr std::uint32_t most_list_blocks = 1024;
 
 /// Words in shared memory.
 struct PlanCounts {
-    std::uint32_t continuing;
-    std::uint32_t free_slots;
-    std::uint32_t free_pages;
+    SlotCounts of;
     std::uint32_t longest_text;
     std::uint32_t scans[plan_threads / warp_lanes];
     std::uint32_t page_prompts[plan_threads / warp_lanes];  // a bit for each item of a round
@@ -32,48 +31,11 @@ struct Taken {
     std::uint32_t long_texts = 0;
 };
 
-/// Appends the slots of the lanes where `listed`; one lane counts for the warp. All lanes call.
-__device__ __forceinline__ void append(bool listed, std::uint32_t slot, std::uint32_t* list, std::uint32_t& count) {
-    const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const std::uint32_t votes = __ballot_sync(every_lane, listed);
-    const std::uint32_t first = __shfl_sync(every_lane, lane == 0 ? atomicAdd(&count, __popc(votes)) : 0, 0);
-    if (listed) {
-        list[first + __popc(votes & ((1U << lane) - 1))] = slot;
-    }
-}
-
-/// Lists the slots whose texts continue and the empty ones.
-__device__ void list_slots(const Memory& memory, PlanCounts& counts) {
-    const std::uint32_t lane = threadIdx.x % warp_lanes;
-    for (std::uint32_t of_warp = threadIdx.x - lane; of_warp < memory.slots; of_warp += plan_threads) {
-        const std::uint32_t slot = of_warp + lane;
-        const bool exists = slot < memory.slots;
-        bool continues = false;
-        if (exists) {
-            Text& text = memory.texts[slot];
-            if (text.complete != 0) {
-                const std::uint32_t at = atomicAdd(&counts.free_pages, text.pages);
-                for (std::uint32_t i = 0; i < text.pages; ++i) {
-                    memory.free_pages[at + i] = memory.page_table[std::size_t{slot} * memory.text_pages + i];
-                }
-                text.pages = 0;
-                text.complete = 0;
-            }
-            continues = text.pages != 0;
-        }
-        append(exists && continues, slot, memory.continuing, counts.continuing);
-        append(exists && !continues, slot, memory.free_slots, counts.free_slots);
-    }
-    __syncthreads();
-}
-
-/// Puts an item's text into a free slot, with the pages that end at `pages_end` among the free ones.
+/// Puts an item's text into a free slot; pages as in take_pages().
 __device__ void begin_text(const Memory& memory, const PromptStart& start, std::uint32_t item, std::uint32_t slot,
                            std::uint32_t pages, std::uint32_t pages_end) {
     memory.texts[slot] = {.number = start.number, .item = item, .prompt = start.tokens, .pages = pages};
-    for (std::uint32_t i = 0; i < pages; ++i) {
-        memory.page_table[std::size_t{slot} * memory.text_pages + i] = memory.free_pages[pages_end - 1 - i];
-    }
+    take_pages(memory, slot, pages, pages_end);
 }
 
 /// Whether the thread's prompt, which begins in row `first_row`, is among those of a page each that fill a tile of the
@@ -112,11 +74,11 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
             }
         }
         const bool exists = start.tokens != 0;
-        const std::uint32_t pages = exists ? divide_up(start.tokens + rule.max_new - 1, page_positions) : 0;
+        const std::uint32_t pages = exists ? pages_of_text(rule, start.tokens) : 0;
         const std::uint32_t rows_up_to = taken.rows + scan.up_to(start.tokens);
         const std::uint32_t pages_up_to = taken.pages + scan.up_to(pages);
-        const bool fits = exists && rows_up_to <= memory.most_rows && pages_up_to <= counts.free_pages &&
-                          taken.texts + threadIdx.x < counts.free_slots;
+        const bool fits = exists && rows_up_to <= memory.most_rows && pages_up_to <= counts.of.free_pages &&
+                          taken.texts + threadIdx.x < counts.of.free_slots;
         const bool is_long = start.tokens >= memory.long_prompt;
         const std::uint32_t first_row = rows_up_to - start.tokens;
         bool in_product = false;
@@ -139,7 +101,7 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
             const std::uint32_t number = taken.texts + threadIdx.x;
             const std::uint32_t slot = memory.free_slots[number];
             begin_text(memory, start, static_cast<std::uint32_t>(item), slot, pages,
-                       counts.free_pages - pages_up_to + pages);
+                       counts.of.free_pages - pages_up_to + pages);
             memory.entries[number] = {.slot = slot,
                                       .first_row = first_row,
                                       .rows = start.tokens,
@@ -164,20 +126,16 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
     Batch& batch = *memory.batch;
     auto& counts = *reinterpret_cast<PlanCounts*>(plan_memory);
     if (threadIdx.x == 0) {
-        counts.continuing = 0;
-        counts.free_slots = 0;
-        counts.free_pages = batch.free_pages;
+        counts.of = {.continuing = 0, .free_slots = 0, .free_pages = batch.free_pages};
         counts.longest_text = 0;
     }
     __syncthreads();
-    list_slots(memory, counts);
+    list_slots<plan_threads>(memory, counts.of);
     const Taken taken = take_items(memory, rule, counts);
-    const std::uint32_t continued = min(counts.continuing, memory.most_rows - taken.rows);
+    const std::uint32_t continued = min(counts.of.continuing, memory.most_rows - taken.rows);
     for (std::uint32_t i = threadIdx.x; i < continued; i += plan_threads) {
-        const std::uint32_t slot = memory.continuing[(batch.turn + i) % counts.continuing];
-        const Text& text = memory.texts[slot];
-        memory.entries[taken.texts + i] = {
-            .slot = slot, .first_row = taken.rows + i, .rows = 1, .first_position = text.prompt + text.made - 1};
+        const std::uint32_t slot = memory.continuing[(batch.turn + i) % counts.of.continuing];
+        memory.entries[taken.texts + i] = last_token_of(memory, slot, taken.rows + i);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -190,8 +148,8 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
         batch.tiles = taken.tiles;
         batch.long_texts = taken.long_texts;
         batch.longest_text = counts.longest_text;
-        batch.free_pages = counts.free_pages - taken.pages;
-        batch.turn = counts.continuing == 0 ? 0 : (batch.turn + continued) % counts.continuing;
+        batch.free_pages = counts.of.free_pages - taken.pages;
+        batch.turn = counts.of.continuing == 0 ? 0 : (batch.turn + continued) % counts.of.continuing;
         batch.more = batch.entries != 0 ? 1 : 0;
     }
 }
@@ -243,7 +201,6 @@ __global__ void begin_chunk(Memory memory, Chunk chunk) {
     Batch& batch = *memory.batch;
     batch.in = chunk.in;
     batch.out = chunk.out;
-    batch.checks = nullptr;
     batch.doubts = chunk.doubts;
     batch.choices = chunk.choices;
     batch.items = chunk.active == nullptr ? chunk.items : min(chunk.items, *chunk.active);

@@ -17,30 +17,19 @@ struct Chosen {
     ChoiceDoubt doubt{};  ///< Unspecified with `nonfinite`, which makes everything doubtful.
 };
 
-/// `doubt` is not negative, unless it is NaN or `refuted`: the order of bits is that of values.
-__device__ inline void lower(float& to, float doubt) {
-    atomicMin(reinterpret_cast<int*>(&to), __float_as_int(doubt >= 0 ? doubt : refuted));
+/// Notes the choice that a draft's check makes, for its text's other checks to be made first.
+__device__ inline void note(Text& text, const Chosen& chosen) {
+    text.last = chosen.token;
+    text.log_probability = chosen.log_probability;
+    text.nonfinite = chosen.nonfinite ? 1U : 0U;
+    text.doubt = chosen.doubt.doubt;
 }
 
-/// Compares a choice with the draft's. Called by one thread; others may check other choices of the same text.
-__device__ inline void check(const Memory& memory, const Rule& rule, const Text& text, const Chosen& chosen) {
-    const Batch& batch = *memory.batch;
-    const std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
-    const auto& start = *reinterpret_cast<const ContinuationStart*>(result);
-    const auto* const tokens = reinterpret_cast<const std::uint32_t*>(result + sizeof(ContinuationStart));
-    const bool is_drafted =
-        text.made < start.tokens ? chosen.token == tokens[text.made] : rule.end.contains(chosen.token);
-    const bool agrees = is_drafted && !chosen.nonfinite;
-    TextDoubt& doubt = batch.doubts[text.item];
-    lower(doubt.distance, agrees ? chosen.doubt.doubt.distance : refuted);
-    lower(doubt.gap, agrees ? chosen.doubt.doubt.gap : refuted);
-}
-
-/// Appends a token to a text, or ends it; if the text is a draft, checks the token. Called by one thread.
+/// Appends a token to a text, or ends it; of a draft that is checked, notes the token only. Called by one thread.
 __device__ inline void append(const Memory& memory, const Rule& rule, Text& text, const Chosen& chosen) {
     Batch& batch = *memory.batch;
-    if (batch.checks != nullptr) {
-        check(memory, rule, text, chosen);
+    if (text.check != 0) {
+        note(text, chosen);
         return;
     }
     std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
@@ -66,17 +55,13 @@ __device__ inline void append(const Memory& memory, const Rule& rule, Text& text
     if (!ends && text.made < rule.max_new) {
         return;
     }
-    *reinterpret_cast<ContinuationStart*>(result) = {
-        .tokens = text.made, .prompt = text.prompt, .has_end = ends ? 1U : 0U, .nonfinite = text.nonfinite};
+    auto& start = *reinterpret_cast<ContinuationStart*>(result);
+    start = {.tokens = text.made, .prompt = text.prompt, .has_end = ends ? 1U : 0U, .nonfinite = text.nonfinite};
     if (batch.doubts != nullptr) {
         batch.doubts[text.item] = text.doubt;
     }
-    const auto& start = *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{text.item} * rule.io.input_bytes);
-    add_count(batch.counts.texts, 1);
-    add_count(batch.counts.prompt_tokens, text.prompt);
-    add_count(batch.counts.new_tokens, text.made);
-    add_count(batch.counts.ended, ends ? 1 : 0);
-    add_count(batch.counts.cut, start.is_cut != 0 ? 1 : 0);
+    const auto& item = *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{text.item} * rule.io.input_bytes);
+    add_counts(batch.counts, counts_of(item, start));
     text.complete = 1;
 }
 

@@ -58,7 +58,7 @@ public:
         const std::array written{out(), choices()};
         decoder_->enqueue(*stream_, {.items = items}, from, written);
         stream_->record().wait();
-        results_ = out_.content();
+        drafts_ = out_.content();
         const std::vector<std::byte> choices = choices_.content();
         choice_doubts_.resize(choices.size() / sizeof(ChoiceDoubt));
         std::memcpy(choice_doubts_.data(), choices.data(), choices.size());
@@ -66,27 +66,34 @@ public:
 
     std::vector<TextDoubt> check(const TextDoubt& bounds) {
         checker_->set_bounds(bounds);
-        out_.set(results_);
+        out_.set(drafts_);
         choices_.set(std::as_bytes(std::span(choice_doubts_)));
         doubts_.poison();
-        const std::array<std::span<const std::byte>, 3> drafted{in(), out(), choices()};
-        const std::array to{std::span(doubts_.as<std::byte>(), items_ * sizeof(TextDoubt))};
-        checker_->enqueue(*stream_, {.items = items_}, drafted, to);
+        const std::array<std::span<const std::byte>, 2> items_and_choices{in(), choices()};
+        const std::array to{out(), std::span(doubts_.as<std::byte>(), items_ * sizeof(TextDoubt))};
+        checker_->enqueue(*stream_, {.items = items_}, items_and_choices, to);
         stream_->record().wait();
-        EXPECT_EQ(out_.content(), results_);
+        checked_texts_ = out_.content();
         std::vector<TextDoubt> doubts(items_);
         const std::vector<std::byte> got = doubts_.content();
         std::memcpy(doubts.data(), got.data(), got.size());
         return doubts;
     }
 
+    /// What check() has made of an item's draft.
+    [[nodiscard]] std::span<const std::byte> checked_text(std::uint32_t item) const {
+        return of_item(checked_texts_, item);
+    }
+    [[nodiscard]] std::span<const std::byte> draft(std::uint32_t item) const { return of_item(drafts_, item); }
+    [[nodiscard]] const std::vector<std::byte>& all() const { return drafts_; }
+
     [[nodiscard]] ContinuationStart start(std::uint32_t item) const {
         ContinuationStart start;
-        std::memcpy(&start, &results_[item * std::size_t{io_.output_bytes}], sizeof start);
+        std::memcpy(&start, &drafts_[item * std::size_t{io_.output_bytes}], sizeof start);
         return start;
     }
     void set_start(std::uint32_t item, const ContinuationStart& start) {
-        std::memcpy(&results_[item * std::size_t{io_.output_bytes}], &start, sizeof start);
+        std::memcpy(&drafts_[item * std::size_t{io_.output_bytes}], &start, sizeof start);
     }
     [[nodiscard]] std::uint32_t choices(std::uint32_t item) const {
         const ContinuationStart of = start(item);
@@ -95,20 +102,28 @@ public:
     [[nodiscard]] ChoiceDoubt& choice(std::uint32_t item, std::uint32_t i) {
         return choice_doubts_[item * std::size_t{sampling_.max_new} + i];
     }
-    /// Another token in place of the i-th.
-    void change_token(std::uint32_t item, std::uint32_t i) {
-        std::byte* const at =
-            &results_[item * std::size_t{io_.output_bytes} + sizeof(ContinuationStart) + i * sizeof(std::uint32_t)];
+    [[nodiscard]] std::uint32_t token(std::uint32_t item, std::uint32_t i) const {
         std::uint32_t token;
-        std::memcpy(&token, at, sizeof token);
-        token = token == 7 ? 8 : 7;
-        std::memcpy(at, &token, sizeof token);
+        std::memcpy(&token, &drafts_[token_at(item, i)], sizeof token);
+        return token;
     }
+    void set_token(std::uint32_t item, std::uint32_t i, std::uint32_t token) {
+        std::memcpy(&drafts_[token_at(item, i)], &token, sizeof token);
+    }
+    /// Another token in place of the i-th.
+    void change_token(std::uint32_t item, std::uint32_t i) { set_token(item, i, token(item, i) == 7 ? 8 : 7); }
     [[nodiscard]] std::uint32_t items() const { return items_; }
     [[nodiscard]] std::uint64_t checked() const { return checker_->checked(); }
+    [[nodiscard]] std::uint64_t corrected() const { return checker_->corrected(); }
     [[nodiscard]] TextCounts counts() const { return decoder_->counts(); }
 
 private:
+    [[nodiscard]] std::span<const std::byte> of_item(const std::vector<std::byte>& texts, std::uint32_t item) const {
+        return std::span(texts).subspan(item * std::size_t{io_.output_bytes}, io_.output_bytes);
+    }
+    [[nodiscard]] std::size_t token_at(std::uint32_t item, std::uint32_t i) const {
+        return item * std::size_t{io_.output_bytes} + sizeof(ContinuationStart) + i * sizeof(std::uint32_t);
+    }
     [[nodiscard]] std::span<const std::byte> in() const {
         return {in_.as<const std::byte>(), items_ * std::size_t{io_.input_bytes}};
     }
@@ -143,7 +158,8 @@ private:
     std::unique_ptr<DecoderLayer> layer_;
     std::unique_ptr<Decoder> decoder_;
     std::unique_ptr<TextChecker> checker_;
-    std::vector<std::byte> results_;
+    std::vector<std::byte> drafts_;
+    std::vector<std::byte> checked_texts_;
     std::vector<ChoiceDoubt> choice_doubts_;
 };
 
@@ -223,8 +239,12 @@ TEST_F(DecoderChecksOnGpu, MakeEachDoubtfulChoiceAgain) {
                 ASSERT_EQ(got[item], expected) << item << ": " << got[item].distance << " " << got[item].gap << ", not "
                                                << expected.distance << " " << expected.gap;
             }
+            for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+                EXPECT_TRUE(std::ranges::equal(drafts.checked_text(item), drafts.draft(item))) << item;
+            }
             EXPECT_GT(checked, drafts.items() / 4);
             EXPECT_EQ(drafts.checked(), checked);
+            EXPECT_EQ(drafts.corrected(), 0U);
             EXPECT_LT(hopeless, drafts.items() / 4);
             EXPECT_EQ(drafts.counts().texts, counts.texts);
             EXPECT_EQ(drafts.counts().new_tokens, counts.new_tokens);
@@ -232,8 +252,99 @@ TEST_F(DecoderChecksOnGpu, MakeEachDoubtfulChoiceAgain) {
     }
 }
 
-/// Only where the choice is doubtful: the others are the draft's word. What follows another token is another text.
-TEST_F(DecoderChecksOnGpu, FindTheTokenThatDiffers) {
+/// Makes another draft of a text, from its `at`-th choice on, which may be its end: other tokens up to the longest
+/// length, or an end before it.
+void change_from(Drafts& drafts, std::uint32_t item, std::uint32_t at, bool ends, const TokenSampling& sampling,
+                 std::mt19937& engine) {
+    constexpr std::uint32_t never_ends = 40;  // checked_rules end by greater ones
+    ContinuationStart start = drafts.start(item);
+    const std::uint32_t tokens = ends ? at : sampling.max_new;
+    for (std::uint32_t i = at; i < sampling.max_new; ++i) {
+        const auto other = static_cast<std::uint32_t>(engine() % never_ends);
+        const bool is_the_same = i == at && i < start.tokens && other == drafts.token(item, i);
+        drafts.set_token(item, i, i >= tokens ? 0 : is_the_same ? other + 1 : other);
+        if (sampling.log_probabilities) {
+            drafts.set_token(item, sampling.max_new + i, i >= tokens ? 0 : 0x3F800000);
+        }
+    }
+    start.tokens = tokens;
+    start.has_end = ends ? 1 : 0;
+    drafts.set_start(item, start);
+}
+
+/// A draft that is wrong from some doubtful choice on becomes the text that the decoder writes by itself, bit for bit:
+/// with tokens behind it, an end too many or none. Doubtful choices before it count, those behind it are made anew.
+TEST_F(DecoderChecksOnGpu, ContinueFromTheFirstOtherChoice) {
+    std::mt19937 engine(6);
+    for (TokenSampling sampling : checked_rules) {
+        sampling.max_prompt = 50;
+        sampling.max_new = 40;
+        sampling.log_probabilities = sampling.repetition_penalty != 1;
+        const bool greedy = sampling.temperature == 0;
+        const RandomDecoder model(greedy ? test::with_prefix(checked_shape) : checked_shape, 7);
+        for (const std::uint64_t more_bytes : {std::uint64_t{0}, four_gib}) {
+            SCOPED_TRACE(testing::Message() << "temperature " << sampling.temperature << ", top_k " << sampling.top_k
+                                            << ", " << more_bytes << " bytes more");
+            Drafts drafts(device(), Precision::fp32, model, sampling, 203, more_bytes);
+            const std::vector<std::byte> texts = drafts.all();
+            const std::size_t bytes = texts.size() / drafts.items();
+            constexpr float certain = 1000;
+            std::vector<TextDoubt> expected(drafts.items());
+            std::uint32_t corrected = 0;
+            TextCounts counts = drafts.counts();
+            for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+                const std::uint32_t choices = drafts.choices(item);
+                const auto at = static_cast<std::uint32_t>(engine() % choices);
+                const ContinuationStart text = drafts.start(item);
+                const bool is_other = item % 4 != 0;
+                const bool ends = item % 4 == 1 && at < text.tokens;
+                for (std::uint32_t i = 0; i < sampling.max_new; ++i) {
+                    TextDoubt& doubt = drafts.choice(item, i).doubt;
+                    const bool doubtful = i == at || engine() % 5 == 0;
+                    if ((i < at && doubtful) || (i == at && !is_other) || (i < choices && i >= at && is_other)) {
+                        expected[item] = least(expected[item], doubt);
+                    }
+                    doubt = {.distance = certain, .gap = doubtful && (i <= at || is_other) ? 0 : certain};
+                }
+                if (is_other) {
+                    ++corrected;
+                    change_from(drafts, item, at, ends, sampling, engine);
+                    const ContinuationStart draft = drafts.start(item);
+                    counts.new_tokens += std::uint64_t{text.tokens} - draft.tokens;
+                    counts.ended += std::uint64_t{text.has_end} - draft.has_end;
+                }
+            }
+
+            const std::vector<TextDoubt> got = drafts.check({.distance = 0, .gap = 1});
+
+            std::uint32_t hopeless = 0;
+            for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+                if (got[item] == TextDoubt{.distance = -1, .gap = -1}) {
+                    ++hopeless;  // too many doubtful choices
+                    EXPECT_TRUE(std::ranges::equal(drafts.checked_text(item), drafts.draft(item))) << item;
+                    continue;
+                }
+                ASSERT_TRUE(
+                    std::ranges::equal(drafts.checked_text(item), std::span(texts).subspan(item * bytes, bytes)))
+                    << item;
+                ASSERT_EQ(got[item], expected[item])
+                    << item << ": " << got[item].distance << " " << got[item].gap << ", not " << expected[item].distance
+                    << " " << expected[item].gap;
+            }
+            EXPECT_LT(hopeless, drafts.items() / 8);
+            EXPECT_LE(corrected - drafts.corrected(), hopeless);
+            if (hopeless == 0) {
+                EXPECT_EQ(drafts.counts().new_tokens, counts.new_tokens);
+                EXPECT_EQ(drafts.counts().ended, counts.ended);
+            }
+            EXPECT_EQ(drafts.counts().texts, counts.texts);
+            EXPECT_EQ(drafts.counts().prompt_tokens, counts.prompt_tokens);
+        }
+    }
+}
+
+/// Only where the choice is doubtful: the others are the draft's word.
+TEST_F(DecoderChecksOnGpu, CorrectTheTokenThatDiffersInEveryPrecision) {
     const RandomDecoder model(checked_shape, 8);
     std::mt19937 engine(4);
     for (const Precision precision : every_decoder_precision) {
@@ -243,8 +354,10 @@ TEST_F(DecoderChecksOnGpu, FindTheTokenThatDiffers) {
         SCOPED_TRACE(name_of(precision));
         const TokenSampling sampling{.max_prompt = 21, .max_new = 12, .temperature = 0};
         Drafts drafts(device(), precision, model, sampling, 500);
+        const std::vector<std::byte> texts = drafts.all();
+        const std::size_t bytes = texts.size() / drafts.items();
         constexpr float certain = 100;
-        std::vector<bool> changed(drafts.items());
+        std::vector<std::uint32_t> changed(drafts.items(), sampling.max_new);
         for (std::uint32_t item = 0; item < drafts.items(); ++item) {
             const auto doubtful = static_cast<std::uint32_t>(engine() % sampling.max_new);
             const auto at = static_cast<std::uint32_t>(engine() % sampling.max_new);
@@ -255,51 +368,68 @@ TEST_F(DecoderChecksOnGpu, FindTheTokenThatDiffers) {
             if (item % 3 != 0) {
                 const std::uint32_t token = item % 3 == 1 ? doubtful : std::max(at, doubtful);
                 drafts.change_token(item, token);
-                changed[item] = token == doubtful;
+                changed[item] = token == doubtful ? token : sampling.max_new;
             }
         }
 
         const std::vector<TextDoubt> got = drafts.check({.distance = 0, .gap = 1});
 
-        std::uint32_t found = 0;
+        std::uint32_t wrong = 0;
+        std::uint32_t right = 0;
         std::uint32_t missed = 0;
         for (std::uint32_t item = 0; item < drafts.items(); ++item) {
-            const bool refuted = got[item].gap == -1 && got[item].distance == -1;
-            found += changed[item] && refuted ? 1 : 0;
-            missed += changed[item] && !refuted ? 1 : 0;
-            if (!changed[item] && precision == Precision::fp32) {
+            if (changed[item] != sampling.max_new) {
+                const std::span<const std::byte> checked = drafts.checked_text(item);
+                const std::size_t token = sizeof(ContinuationStart) + changed[item] * sizeof(std::uint32_t);
+                ++wrong;
+                right += std::ranges::equal(checked, std::span(texts).subspan(item * bytes, bytes)) ? 1 : 0;
+                missed += std::memcmp(&checked[token], &drafts.draft(item)[token], sizeof(std::uint32_t)) == 0 ? 1 : 0;
+            } else if (precision == Precision::fp32) {
                 EXPECT_GE(got[item].gap, 0) << item;
                 EXPECT_NE(got[item].gap, TextDoubt::none) << item;
+                EXPECT_TRUE(std::ranges::equal(drafts.checked_text(item), drafts.draft(item))) << item;
             }
         }
-        EXPECT_GT(found, drafts.items() / 3);
+        EXPECT_GT(wrong, drafts.items() / 3);
         EXPECT_EQ(missed, 0U);
+        EXPECT_GE(right, wrong - (precision == Precision::fp32 ? 0 : wrong / 10))
+            << wrong;  // others had a close choice
+        EXPECT_GE(drafts.corrected(), wrong);
     }
 }
 
-TEST_F(DecoderChecksOnGpu, RefuteNonfiniteDraftsAndEndsThatAreNone) {
-    const RandomDecoder model(checked_shape, 9);
+TEST_F(DecoderChecksOnGpu, RefuteDraftsThatAreNotFinite) {
     const TokenSampling sampling{.max_prompt = 9, .max_new = 10, .temperature = 0, .end = 299};
-    Drafts drafts(device(), Precision::fp32, model, sampling, 40);
     constexpr TextDoubt every{.distance = 0, .gap = std::numeric_limits<float>::infinity()};
-    const std::vector<TextDoubt> before = drafts.check(every);
-    ASSERT_GT(before[1].gap, 0);
-    ASSERT_GT(before[2].gap, 0);
-    ContinuationStart nonfinite = drafts.start(1);
-    nonfinite.nonfinite = 1;
-    drafts.set_start(1, nonfinite);
-    ContinuationStart ended = drafts.start(2);
-    ASSERT_EQ(ended.has_end, 0U);
-    ended.tokens -= 1;  // where it has gone on
-    ended.has_end = 1;
-    drafts.set_start(2, ended);
+    constexpr TextDoubt refuted{.distance = -1, .gap = -1};
+    {
+        const RandomDecoder model(checked_shape, 9);
+        Drafts drafts(device(), Precision::fp32, model, sampling, 40);
+        const std::vector<TextDoubt> before = drafts.check(every);
+        ASSERT_GT(before[1].gap, 0);
+        ContinuationStart nonfinite = drafts.start(1);
+        nonfinite.nonfinite = 1;
+        drafts.set_start(1, nonfinite);
 
-    const std::vector<TextDoubt> got = drafts.check(every);
+        const std::vector<TextDoubt> got = drafts.check(every);
 
-    for (std::uint32_t item = 0; item < drafts.items(); ++item) {
-        const TextDoubt expected = item == 1 || item == 2 ? TextDoubt{.distance = -1, .gap = -1} : before[item];
-        EXPECT_EQ(got[item], expected) << item;
+        for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+            EXPECT_EQ(got[item], item == 1 ? refuted : before[item]) << item;
+        }
     }
+    RandomDecoder model(checked_shape, 9);
+    model.set_inner_bias(3, std::numeric_limits<float>::quiet_NaN());
+    Drafts drafts(device(), Precision::fp32, model, sampling, 40);
+    for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+        ContinuationStart start = drafts.start(item);
+        ASSERT_EQ(start.nonfinite, 1U);
+        start.nonfinite = 0;  // the check has to see it
+        drafts.set_start(item, start);
+    }
+
+    EXPECT_EQ(drafts.check(every), std::vector(drafts.items(), refuted));
+
+    EXPECT_EQ(drafts.corrected(), 0U);
 }
 
 }  // namespace
