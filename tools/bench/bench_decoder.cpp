@@ -6,8 +6,8 @@
 // attention. Certified is the chunks only, with the shares of texts that are checked and that are continued again.
 //   bench_decoder [PRECISION ...] [config=CONFIG.json] [mma] [long] [prefill[=LEAST-MOST]] [passes] [cache]
 //                 [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R]
-//                 [kv_cache=CACHE] [log_probabilities]
-//   config: of another decoder, as gpt2's model.config
+//                 [kv_cache=CACHE] [log_probabilities] [prompts=N ...]
+//   config: of another decoder, as gpt2's model.config; prompts: numbers of short ones, in place of the usual
 //   mma: as on GPUs without wgmma; passes: of short prompts and of `prefill` the kernels alone, for profilers
 #include <fmt/format.h>
 
@@ -117,6 +117,8 @@ private:
     std::unique_ptr<CapturedWork> captured_;
 };
 
+constexpr std::array<std::uint32_t, 3> usual_prompts{8192, 8448, 131'072};
+
 /// Without the last layer's unused rows.
 double flop_of_text(const DecoderShape& shape, double prompt, double made) {
     const double width = shape.width;
@@ -181,10 +183,10 @@ Timing time_chunk(Chunk& chunk, CudaStream& stream) {
 }
 
 void time_chunks(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
-                 const TokenSampling& sampling) {
+                 const TokenSampling& sampling, std::span<const std::uint32_t> numbers) {
     const DecoderShape& shape = weights.shape();
     const auto app = load(precision, weights, sampling);
-    for (const std::uint32_t items : {8192U, 8448U, 131'072U}) {
+    for (const std::uint32_t items : numbers) {
         if (precision == Precision::fp32 && items > 8448) {
             continue;  // takes many seconds and adds nothing
         }
@@ -297,11 +299,19 @@ std::optional<PromptLengths> lengths_in(std::string_view word) {
     return is_whole && fits ? std::optional(lengths) : std::nullopt;
 }
 
+/// In "prompts=N".
+std::optional<std::uint32_t> prompts_in(std::string_view word) {
+    std::uint32_t prompts = 0;
+    const bool is_whole = std::sscanf(std::string(word).c_str(), "prompts=%u", &prompts) == 1;
+    return is_whole && prompts > 0 ? std::optional(prompts) : std::nullopt;
+}
+
 /// What the command line asks for.
 struct Options {
     std::vector<Precision> precisions{};  ///< Empty: all that the GPU has.
     CudaDeviceOptions device{};
     TokenSampling sampling{.max_prompt = prompt_tokens, .max_new = new_tokens, .temperature = 0};
+    std::vector<std::uint32_t> prompts{};  ///< Empty: usual_prompts.
     bool with_chunks = true;
     bool with_long = false;
     std::optional<PromptLengths> prefill{};
@@ -326,6 +336,8 @@ std::optional<Options> parse(std::span<char* const> words) {
             options.prefill.emplace();
         } else if (const auto lengths = lengths_in(word)) {
             options.prefill = lengths;
+        } else if (const auto prompts = prompts_in(word)) {
+            options.prompts.push_back(*prompts);
         } else if (word == "passes") {
             options.with_chunks = false;
         } else if (word == "cache") {
@@ -363,10 +375,13 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
         fmt::print(" no quantised caches to compare: bf16, fp16 and fp8 have them\n");
     }
     if (options.with_chunks) {
-        time_chunks(gpu, stream, precision, weights, options.sampling);
+        const std::span<const std::uint32_t> usual(usual_prompts);
+        time_chunks(gpu, stream, precision, weights, options.sampling,
+                    options.prompts.empty() ? usual : std::span(options.prompts));
     }
     if (precision != Precision::certified) {  // its passes are those of other precisions
-        time_passes(gpu, stream, precision, weights, {.items = 100'000, .least = prompt_tokens, .most = prompt_tokens},
+        const std::uint32_t prompts = options.prompts.empty() ? 100'000 : std::ranges::max(options.prompts);
+        time_passes(gpu, stream, precision, weights, {.items = prompts, .least = prompt_tokens, .most = prompt_tokens},
                     options.sampling);
     }
     if (options.with_long) {
@@ -395,7 +410,7 @@ int run(int argc, char** argv) {
                    "[config=CONFIG.json] "
                    "[mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] "
                    "[temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [kv_cache=CACHE] "
-                   "[log_probabilities]\n");
+                   "[log_probabilities] [prompts=N ...]\n");
         return 64;
     }
     const std::unique_ptr<Device> device = make_cuda_device(0, options->device);
