@@ -28,7 +28,7 @@ public:
     __device__ __forceinline__ CodeEpilogue(const gemm::Arguments& arguments, const Target& floats,
                                             const gemm::Layout<C>&, std::uint32_t)
         : arguments_(arguments), floats_(floats), thread_(threadIdx.x % gemm::warpgroup_threads) {
-        static_assert(C::ping_pong, "a consumer has all rows of a tile");
+        static_assert(C::tile_consumers == 1, "a consumer has all rows of a tile");
     }
 
     /// Prefetches the residual.
@@ -85,9 +85,9 @@ public:
     __device__ __forceinline__ void finish() const {}
 
 private:
-    // Groups of eight columns whose residuals are loaded together; of more the compiler spills registers.
-    static constexpr std::uint32_t batch = writes_codes ? 4 : 6;
     static constexpr std::uint32_t groups = C::columns / 8;
+    // Groups of eight columns whose residuals are loaded together; of more the compiler spills registers.
+    static constexpr std::uint32_t batch = writes_codes || groups % 6 != 0 ? 4 : 6;
     static constexpr std::uint32_t tile_rows = C::blocks * gemm::product_rows;
     static_assert(groups % batch == 0);
 

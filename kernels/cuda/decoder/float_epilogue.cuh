@@ -74,8 +74,9 @@ public:
 
 private:
     // Groups of eight columns whose residuals are loaded together: more if no other consumer multiplies meanwhile.
-    static constexpr std::uint32_t batch = C::ping_pong ? 4 : 12;
-    static_assert(C::columns / 8 % batch == 0);
+    static constexpr std::uint32_t groups = C::columns / 8;
+    static constexpr std::uint32_t batch = C::ping_pong ? 4 : groups % 12 == 0 ? 12 : 8;
+    static_assert(groups % batch == 0);
     static constexpr std::uint32_t own_rows = C::blocks * gemm::product_rows;
 
     __device__ __forceinline__ std::uint32_t column_of(std::uint32_t j) const {

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/decoder/float_code_epilogue.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/float_parts.cuh"
 #include "kernels/cuda/decoder/float_rows.cuh"
 #include "kernels/cuda/gemm/fp8_wgmma.cuh"
 #include "kernels/cuda/gemm/make_kernel.cuh"
@@ -18,11 +19,11 @@ namespace {
 template <class C>
 __device__ __forceinline__ void produce_codes(const gemm::Arguments& arguments, const gemm::StepOperands& operands,
                                               const gemm::Layout<C>& layout) {
-    static_assert(C::cluster_columns == 1 && C::cluster_rows > 1, "blocks share rows of b");
+    static_assert(C::cluster_columns == 1, "blocks share rows of b only");
     if (threadIdx.x != C::consumers * gemm::warpgroup_threads) {
         return;
     }
-    const gemm::Sharers<C> sharers(ptx::rank_in_cluster());
+    const gemm::Sharers<C> sharers(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
     const std::uint32_t of_codes = arguments.steps / 2;
     ptx::Ring<C::stages> ring;
     for (gemm::Tiles<C> tiles(arguments); tiles.any(); tiles.next()) {
@@ -35,8 +36,7 @@ __device__ __forceinline__ void produce_codes(const gemm::Arguments& arguments, 
             const std::uint32_t full = layout.full(ring.stage);
             ptx::arrive_expecting(full, C::a_bytes + C::b_bytes);
             ptx::load_3d(layout.a(ring.stage), &operands.a, full, depth, part, row);
-            ptx::load_3d_to_many(layout.b(ring.stage) + sharers.row * C::b_slice * gemm::step_bytes, &operands.b, full,
-                                 depth, part, column, sharers.of_b());
+            load_shared_rows<C>(layout, ring.stage, &operands.b, depth, part, column, sharers);
         }
     }
 }
@@ -65,7 +65,9 @@ __device__ __forceinline__ void consume_codes(const gemm::Arguments& arguments, 
         epilogue.store(sums);
         if (tiles.last()) {  // not after the loop: see gemm::consume()
             epilogue.finish();
-            ptx::synchronize_cluster_apart();  // no block arrives at the barriers of one that has exited
+            if constexpr (C::cluster > 1) {
+                ptx::synchronize_cluster_apart();  // no block arrives at the barriers of one that has exited
+            }
         }
     }
 }
@@ -86,19 +88,22 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
                         });
 }
 
-template <class C>
+template <class C, class OfFew>
 FloatProductKernels make_half_code_products() {
     return {.values = gemm::make_product_kernel<C>(&multiply_half_codes<C, CodeEpilogue<C, false>>),
             .parts = gemm::make_product_kernel<C>(&multiply_half_codes<C, CodeEpilogue<C, true>>),
             .scores = gemm::make_product_kernel<C>(&multiply_half_codes<C, ScoresEpilogue<C>>),
             .bests = gemm::make_product_kernel<C>(&multiply_half_codes<C, BestsEpilogue<C>>),
-            .score_sums = gemm::make_product_kernel<C>(&multiply_half_codes<C, ScoreSumsEpilogue<C>>)};
+            .score_sums = gemm::make_product_kernel<C>(&multiply_half_codes<C, ScoreSumsEpilogue<C>>),
+            .few_values = gemm::make_product_kernel<OfFew>(&multiply_half_codes<OfFew, CodeEpilogue<OfFew, false>>),
+            .few_parts = gemm::make_product_kernel<OfFew>(&multiply_half_codes<OfFew, CodeEpilogue<OfFew, true>>)};
 }
 
 }  // namespace
 
 const FloatProductKernels& half_code_float_product() {
-    static const FloatProductKernels kernels = make_half_code_products<gemm::Config<2, 2, 192, 5, 1, 2, 1, true>>();
+    static const FloatProductKernels kernels =
+        make_half_code_products<gemm::Config<2, 2, 192, 5, 1, 2, 1, true>, TileOfFewRows>();
     return kernels;
 }
 

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/decoder/float_epilogue.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/float_parts.cuh"
 #include "kernels/cuda/decoder/float_rows.cuh"
 #include "kernels/cuda/gemm/make_kernel.cuh"
 #include "kernels/cuda/half_values.hpp"
@@ -21,11 +22,11 @@ constexpr std::uint32_t part_chunk_steps = 4;  // 256 of depth; with 512, sums w
 template <class C>
 __device__ __forceinline__ void produce_parts(const gemm::Arguments& arguments, const gemm::StepOperands& operands,
                                               const gemm::Layout<C>& layout) {
-    static_assert(C::cluster_columns == 1 && C::cluster_rows > 1, "blocks share rows of b");
+    static_assert(C::cluster_columns == 1, "blocks share rows of b only");
     if (threadIdx.x != C::consumers * gemm::warpgroup_threads) {
         return;
     }
-    const gemm::Sharers<C> sharers(ptx::rank_in_cluster());
+    const gemm::Sharers<C> sharers(C::cluster == 1 ? 0 : ptx::rank_in_cluster());
     ptx::Ring<C::stages> ring;
     const auto copy = [&](std::uint32_t step, int part_of_a, int part_of_b, int row, int column) {
         const int depth = static_cast<int>(step * gemm::step_depth);
@@ -33,8 +34,7 @@ __device__ __forceinline__ void produce_parts(const gemm::Arguments& arguments, 
         const std::uint32_t full = layout.full(ring.stage);
         ptx::arrive_expecting(full, C::a_bytes + C::b_bytes);
         ptx::load_3d(layout.a(ring.stage), &operands.a, full, depth, part_of_a, row);
-        ptx::load_3d_to_many(layout.b(ring.stage) + sharers.row * C::b_slice * gemm::step_bytes, &operands.b, full,
-                             depth, part_of_b, column, sharers.of_b());
+        load_shared_rows<C>(layout, ring.stage, &operands.b, depth, part_of_b, column, sharers);
         ring.next();
     };
     for (gemm::Tiles<C> tiles(arguments); tiles.any(); tiles.next()) {
@@ -79,8 +79,10 @@ __device__ __forceinline__ void consume_parts(const gemm::Arguments& arguments, 
             }
         }
         epilogue.store(all);
-        if (tiles.last()) {
-            ptx::synchronize_cluster_apart();  // no block arrives at the barriers of one that has exited
+        if constexpr (C::cluster > 1) {
+            if (tiles.last()) {
+                ptx::synchronize_cluster_apart();  // no block arrives at the barriers of one that has exited
+            }
         }
     }
 }
@@ -105,11 +107,15 @@ __global__ void __launch_bounds__(C::threads, 1) __cluster_dims__(C::cluster, 1,
 inline FloatProductKernels make_half_part_products() {
     using C = gemm::Config<2, 1, 192, 5, 1, 2, 1>;
     const auto values = gemm::make_product_kernel<C>(&multiply_half_parts<C, BatchedEpilogue<C, true>>);
+    using OfFew = TileOfFewRows;
+    const auto of_few = gemm::make_product_kernel<OfFew>(&multiply_half_parts<OfFew, BatchedEpilogue<OfFew, true>>);
     return {.values = values,
             .parts = values,
             .scores = gemm::make_product_kernel<C>(&multiply_half_parts<C, ScoresEpilogue<C>>),
             .bests = gemm::make_product_kernel<C>(&multiply_half_parts<C, BestsEpilogue<C>>),
-            .score_sums = gemm::make_product_kernel<C>(&multiply_half_parts<C, ScoreSumsEpilogue<C>>)};
+            .score_sums = gemm::make_product_kernel<C>(&multiply_half_parts<C, ScoreSumsEpilogue<C>>),
+            .few_values = of_few,
+            .few_parts = of_few};
 }
 
 }  // namespace sluice::decoder

@@ -28,6 +28,9 @@ struct FloatProductKernels {
     FloatProductKernel scores;
     FloatProductKernel bests;
     FloatProductKernel score_sums;
+    // Of small tiles, for few rows: as values and parts. Without a function there is none.
+    FloatProductKernel few_values{};
+    FloatProductKernel few_parts{};
 };
 
 // One source file each: they take long to compile.

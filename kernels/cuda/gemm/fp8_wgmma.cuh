@@ -30,6 +30,7 @@ __device__ void multiply_e4m3(float (&d)[columns / 2], std::uint64_t a, std::uin
                      : "l"(a), "l"(b), "r"(add ? 1U : 0U)); \
     }
 
+SLUICE_WGMMA(64, SLUICE_NAMES_0, "%32, %33", "%34", SLUICE_SUMS_32(0))
 SLUICE_WGMMA(128, SLUICE_NAMES_0 ", " SLUICE_NAMES_1, "%64, %65", "%66", SLUICE_SUMS_32(0), SLUICE_SUMS_32(32))
 SLUICE_WGMMA(192, SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2, "%96, %97", "%98", SLUICE_SUMS_32(0), SLUICE_SUMS_32(32), SLUICE_SUMS_32(64))
 
@@ -44,6 +45,10 @@ SLUICE_WGMMA(192, SLUICE_NAMES_0 ", " SLUICE_NAMES_1 ", " SLUICE_NAMES_2, "%96, 
 struct E4m3 {};
 
 /// As in wgmma_wide.cuh, of e4m3.
+template <>
+__device__ __forceinline__ void multiply<E4m3, 64>(float (&d)[32], std::uint64_t a, std::uint64_t b) {
+    multiply_e4m3<64>(d, a, b, true);
+}
 template <>
 __device__ __forceinline__ void multiply<E4m3, 128>(float (&d)[64], std::uint64_t a, std::uint64_t b) {
     multiply_e4m3<128>(d, a, b, true);

@@ -317,15 +317,23 @@ TEST_F(TwoPartProductOnGpu, GivesTheSameBitsWhateverIsBesideAnElement) {
     }
 }
 
+/// In small tiles up to 1,024 rows, in others beyond; the bits are the same.
 TEST_F(TwoPartProductOnGpu, MultipliesActiveRowsOnly) {
     for (const Precision precision : of_parts) {
-        const Factors factors(precision, 600, 200, 72, 9);
-        for (const bool in_parts : {false, true}) {
-            const std::vector<std::byte> expected = multiply(factors, {.in_parts = in_parts});
-            for (const std::uint32_t active : {0U, 1U, 255U, 300U, 600U}) {
-                const std::vector<std::byte> got = multiply(factors, {.in_parts = in_parts, .active = active});
+        for (const auto& [columns, depth] : {std::pair{200U, 72U}, {392U, 840U}}) {
+            const Factors factors(precision, 1300, columns, depth, 9);
+            for (Wanted wanted : {Wanted{},
+                                  {.bias = true, .residual = true},
+                                  {.bias = true, .in_parts = true, .activation = Activation::gelu_tanh}}) {
+                const std::vector<std::byte> expected = multiply(factors, wanted);
+                for (const std::uint32_t active : {0U, 1U, 255U, 300U, 1024U, 1025U}) {
+                    wanted.active = active;
+                    const std::vector<std::byte> got = multiply(factors, wanted);
 
-                EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin())) << name_of(precision) << active;
+                    EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin()))
+                        << name_of(precision) << ", " << active << " rows by " << columns << ", depth " << depth
+                        << ", parts: " << wanted.in_parts << ", residual: " << wanted.residual;
+                }
             }
         }
     }
