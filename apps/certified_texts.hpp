@@ -15,7 +15,7 @@ namespace sluice {
 
 /// Checks a fast writer's texts; without a checker they are not checked.
 struct TextChecking {
-    std::unique_ptr<TextWriter> writer = nullptr;    ///< More accurate than the fast one, for as many items.
+    std::unique_ptr<TextWriter> writer = nullptr;    ///< More accurate than the fast one. Null: the exact one checks.
     std::unique_ptr<TextChecker> checker = nullptr;  ///< Made by it; corrected texts are among its counts.
 };
 
@@ -28,7 +28,7 @@ struct TextChecking {
 /// own bounds is rewritten.
 class CertifiedTexts final : public TextWriter {
 public:
-    /// `fast` and `checking` were made for shape.max_items, `exact` for shape.batch, all on `device`.
+    /// `fast` and the checker were made for shape.max_items, `exact` for shape.batch, all on `device`.
     CertifiedTexts(const CertifierKernels& kernels, Device& device, const TextCertifierShape& shape,
                    std::unique_ptr<TextWriter> fast, std::unique_ptr<TextWriter> exact, TextChecking checking = {});
 
@@ -36,11 +36,11 @@ public:
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override;
     [[nodiscard]] TextCounts counts() const override;
 
-    /// Before that no text is certain. `of_checks` are the bounds of the checking writer, if there is one.
+    /// Before that no text is certain. `of_checks` are the bounds of the checking writer; 0 of one that is exact.
     void set_bounds(const TextDoubt& bounds, const TextDoubt& of_checks = {});
     [[nodiscard]] const TextDoubt& bounds() const noexcept { return bounds_; }
 
-    /// Number of texts rewritten by the exact writer so far; call once the enqueued work is done.
+    /// Number of texts rewritten as a whole by the exact writer so far; call once the enqueued work is done.
     [[nodiscard]] std::uint64_t recomputed() const { return certifier_->recomputed(); }
 
     /// Null if nothing is checked.
@@ -48,7 +48,7 @@ public:
 
     [[nodiscard]] TextWriter& fast() const noexcept { return *fast_; }
     [[nodiscard]] TextWriter& exact() const noexcept { return *exact_; }
-    /// Null if nothing is checked.
+    /// The checking writer other than the exact one; null if there is none.
     [[nodiscard]] TextWriter* checking() const noexcept { return checking_.writer.get(); }
     [[nodiscard]] const TextCertifierShape& shape() const noexcept { return shape_; }
 

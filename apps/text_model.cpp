@@ -13,7 +13,7 @@ std::unique_ptr<CertifiedTexts> make_certified(const CertifierKernels& kernels, 
     auto& [fast, middle, exact] = cascade.stages;
     auto again = std::make_unique<CertifiedTexts>(
         kernels, device, TextCertifierShape{.form = cascade.form, .max_items = middle.items, .batch = exact.items},
-        std::move(middle.writer), std::move(exact.writer));
+        std::move(middle.writer), std::move(exact.writer), TextChecking{.checker = std::move(cascade.exact_checker)});
     return std::make_unique<CertifiedTexts>(
         kernels, device, TextCertifierShape{.form = cascade.form, .max_items = fast.items, .batch = middle.items},
         std::move(fast.writer), std::move(again), std::move(cascade.checking));
@@ -62,7 +62,7 @@ void CertifiedTextModel::calibrate(Stream& stream, std::span<const std::byte> sa
         const SeenTexts seen = compare_texts(written(writer, group), exact, form);
         return calibrate_doubts(seen.alike, seen.differing);
     };
-    again_.set_bounds(bounds_of(again_.fast(), again_.shape().max_items));
+    again_.set_bounds(bounds_of(again_.fast(), again_.shape().max_items), TextDoubt{.distance = 0, .gap = 0});
     const std::uint32_t items = texts_.shape().max_items;
     TextWriter* const checking = texts_.checking();
     texts_.set_bounds(bounds_of(texts_.fast(), items), checking == nullptr ? TextDoubt{} : bounds_of(*checking, items));
@@ -77,12 +77,13 @@ std::optional<Certification> CertifiedTextModel::certification() const {
     if (const TextChecker* const checker = texts_.checker()) {
         checks = {.checked = checker->checked(), .corrected = checker->corrected()};
     }
-    return Certification{.checks = checks,
-                         .recomputed = texts_.recomputed(),
-                         .recomputed_twice = again_.recomputed(),
-                         .bound = static_cast<double>(of_gap ? bounds.gap : bounds.distance),
-                         .measure = of_gap ? Certification::Measure::gap : Certification::Measure::draw,
-                         .gap_bound = of_both ? std::optional(static_cast<double>(bounds.gap)) : std::nullopt};
+    return Certification{
+        .checks = checks,
+        .recomputed = texts_.recomputed(),
+        .recomputed_twice = again_.recomputed() + (again_.checker() == nullptr ? 0 : again_.checker()->checked()),
+        .bound = static_cast<double>(of_gap ? bounds.gap : bounds.distance),
+        .measure = of_gap ? Certification::Measure::gap : Certification::Measure::draw,
+        .gap_bound = of_both ? std::optional(static_cast<double>(bounds.gap)) : std::nullopt};
 }
 
 std::uint64_t CertifiedTextModel::bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,
@@ -91,8 +92,10 @@ std::uint64_t CertifiedTextModel::bytes(const TextForm& form, const std::array<s
         return text_certifier_bytes({.form = form, .max_items = max_items, .batch = batch}) +
                max_items * std::uint64_t{sizeof(TextDoubt)};
     };
-    const std::uint64_t checker = with_checks ? text_checker_bytes(items[0]) + items[0] * doubt_bytes_of(form) : 0;
-    return checker + certifier(items[0], items[1]) + certifier(items[1], items[2]) +
+    const auto checker = [&](std::uint32_t max_items) {
+        return with_checks ? text_checker_bytes(max_items) + max_items * doubt_bytes_of(form) : 0;
+    };
+    return checker(items[0]) + checker(items[1]) + certifier(items[0], items[1]) + certifier(items[1], items[2]) +
            write_texts_bytes(form, std::min(*std::ranges::max_element(items), sample));
 }
 

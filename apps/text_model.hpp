@@ -57,12 +57,13 @@ struct TextCascade {
         std::unique_ptr<TextWriter> writer;
         std::uint32_t items;
     };
-    std::array<Stage, 3> stages;  ///< fp16, tf32x3, fp32
-    TextChecking checking{};      ///< Of the first writer's texts.
+    std::array<Stage, 3> stages;                           ///< fp16, tf32x3, fp32
+    TextChecking checking{};                               ///< Of the first writer's texts.
+    std::unique_ptr<TextChecker> exact_checker = nullptr;  ///< Of the second's, made by the third; null: no checks.
 };
 
-/// Texts that are certified: the first writer writes all, the second one again those that are not certain, or that the
-/// checker has not confirmed, and the third one those that are not certain then.
+/// Texts that are certified: the first writer writes all, the second one again those that are not certain, or not after
+/// checks, and the third one those that are not certain then, or checks them.
 class CertifiedTextModel final : public TextModel {
 public:
     CertifiedTextModel(const CertifierKernels& kernels, Device& device, TextCascade cascade, NameCounts name_counts);

@@ -66,7 +66,11 @@ std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const Mod
         return TextCascade::Stage{.writer = make(*layers_[i], items[i], more), .items = items[i]};
     };
     TextCascade cascade{.form = DecoderTexts{sampling_}, .stages = {}};
-    cascade.stages[2] = stage(2, all / fp32_share);
+    std::unique_ptr<Decoder> exact = make(*layers_[2], items[2], all / fp32_share);
+    if (checks_drafts()) {
+        cascade.exact_checker = exact->make_checker(device, items[1]);
+    }
+    cascade.stages[2] = {.writer = std::move(exact), .items = items[2]};
     cascade.stages[1] = stage(1, all / (checks_drafts() ? tf32x3_share_behind_checks : tf32x3_share));
     if (checks_drafts()) {
         std::unique_ptr<Decoder> decoder = make(*checking_, items[0], all / fp16x2_share);

@@ -214,12 +214,16 @@ protected:
     static constexpr TextDoubt check_bounds{.distance = 3, .gap = 4};
 
     CertifiedTexts make(std::unique_ptr<TextChecker> checker) {
+        TextChecking checking;
+        if (checker != nullptr) {
+            checking = {.writer = std::make_unique<FakeWriter>(said_), .checker = std::move(checker)};
+        }
         return {FakeKernels(said_),
                 host_,
                 {.form = continuations, .max_items = 4, .batch = 4},
                 std::make_unique<FakeWriter>(said_),
                 std::make_unique<FakeWriter>(said_),
-                {.writer = std::make_unique<FakeWriter>(said_), .checker = std::move(checker)}};
+                std::move(checking)};
     }
     void write(CertifiedTexts& texts) {
         const std::vector<std::byte> in(items * continuations.io().input_bytes);
@@ -296,18 +300,21 @@ private:
     mutable std::vector<std::unique_ptr<Said>> said_;
 };
 
-/// Those of fp16, by which choices are checked, of what checks them, and of tf32x3: six times what each errs.
+/// Those of fp16, by which choices are checked, of what checks them, and of tf32x3: six times what each errs. What fp32
+/// has checked is certain.
 TEST(CertifiedTextModels, GiveEachStepTheBoundsOfTheWriterBeforeIt) {
     constexpr std::uint32_t items = 300;
     HostDevice host;
     const BoundsKeeper kernels;
     Said said;
+    Said said_to_exact;
     TextCascade cascade{.form = continuations, .stages = {}};
     cascade.stages[0] = {.writer = std::make_unique<ErringWriter>(0.5F), .items = items};
     cascade.stages[1] = {.writer = std::make_unique<ErringWriter>(0.125F), .items = items};
     cascade.stages[2] = {.writer = std::make_unique<ErringWriter>(0.0F), .items = items};
     cascade.checking = {.writer = std::make_unique<ErringWriter>(0.25F),
                         .checker = std::make_unique<FakeChecker>(said)};
+    cascade.exact_checker = std::make_unique<FakeChecker>(said_to_exact);
     CertifiedTextModel model(kernels, host, std::move(cascade),
                              [](const TextCounts&) { return std::vector<ModelCount>(); });
 
@@ -315,7 +322,9 @@ TEST(CertifiedTextModels, GiveEachStepTheBoundsOfTheWriterBeforeIt) {
 
     EXPECT_FLOAT_EQ(said.of_checker.gap, 3);
     EXPECT_FLOAT_EQ(kernels.gap(1), 1.5F);  // made behind the one that tf32x3's texts pass
-    EXPECT_FLOAT_EQ(kernels.gap(0), 0.75F);
+    EXPECT_FLOAT_EQ(said_to_exact.of_checker.gap, 0.75F);
+    EXPECT_EQ(kernels.gap(0), 0);
+    EXPECT_EQ(model.certification().value_or(Certification()).recomputed_twice, 5U);  // checked
 }
 
 }  // namespace

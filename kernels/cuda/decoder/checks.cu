@@ -57,9 +57,6 @@ __global__ void __launch_bounds__(list_threads) find_checks(Memory memory, Rule 
             if (is_hopeless) {
                 check = {};
             }
-            if (check.choices != 0) {
-                atomicAdd(reinterpret_cast<unsigned long long*>(&memory.batch->checked), 1ULL);
-            }
             drafts.checks[item] = check;
             drafts.doubts[item] = is_hopeless ? refuted : TextDoubt{};
         }
@@ -263,6 +260,7 @@ __device__ void correct(const Memory& memory, const Rule& rule, std::uint32_t fi
         const auto& item =
             *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{check.item} * rule.io.input_bytes);
         add_counts(batch.counts, TextCounts{} - counts_of(item, *reinterpret_cast<ContinuationStart*>(result)));
+        add_count(batch.checked, 1);
         add_count(batch.corrected, 1);
     }
     for (std::uint32_t i = check.made + lane; i < rule.max_new; i += warp_lanes) {
@@ -291,7 +289,7 @@ __device__ void correct(const Memory& memory, const Rule& rule, std::uint32_t fi
 __global__ void __launch_bounds__(list_threads) settle_checks(Memory memory, Rule rule, Drafts drafts) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
-    const Batch& batch = *memory.batch;
+    Batch& batch = *memory.batch;
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t step = gridDim.x * list_warps;
     for (std::uint32_t e = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; e < batch.beginning; e += step) {
@@ -322,6 +320,7 @@ __global__ void __launch_bounds__(list_threads) settle_checks(Memory memory, Rul
             doubt = refuted;
         }
         if (lane == 0) {
+            add_count(batch.checked, others == 0 ? 1 : 0);
             drafts.doubts[item] = doubt;
             memory.texts[slot].complete = 1;
         }
