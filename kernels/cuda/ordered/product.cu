@@ -10,11 +10,13 @@
 namespace sluice::ordered {
 
 // Where rows are many each value that a thread reads should serve many sums; where they are few, all multiprocessors
-// should have tiles.
+// should have tiles, and where they are least, all of a sum's chains should be added up at a time.
 using ManyRows = ProductTile<3, 2, 2, 2, 1, 3>;           // 96 by 128
 using FewRows = ProductTile<2, 1, 1, 2, 2, 4>;            // 32 by 64
 using FewRowsAndColumns = ProductTile<1, 1, 1, 2, 2, 4>;  // 16 by 64
+using LeastRows = ProductTile<1, 1, 1, 1, 6, 2>;          // 16 by 32
 constexpr std::uint32_t few_product_rows = 512;
+constexpr std::uint32_t least_product_rows = 128;
 constexpr std::uint32_t few_product_columns = 256;
 constexpr std::uint32_t few_product_blocks = 2 * hopper_multiprocessors;  // each with some tiles
 
@@ -73,7 +75,11 @@ void enqueue_ending_in(const Product& product, cudaStream_t stream) {
         enqueue_tiles<ManyRows, end>(product, {}, stream);
         return;
     }
-    constexpr RowRange few{.up_to = few_product_rows};
+    enqueue_tiles<LeastRows, end>(product, {.up_to = least_product_rows}, stream);
+    constexpr RowRange few{.above = least_product_rows, .up_to = few_product_rows};
+    if (product.most_rows <= least_product_rows) {
+        return;
+    }
     if (product.columns > few_product_columns) {
         enqueue_tiles<FewRows, end>(product, few, stream);
     } else {

@@ -11,8 +11,8 @@ constexpr std::uint32_t chain_depth = 512;
 constexpr std::uint32_t chain_steps = chain_depth / product_depth;
 
 /// How a block multiplies a tile: a thread has row_fours times 4 rows, 16 apart, by column_fours times 4 columns, 32
-/// apart; a warp is 4 threads by 8; a group of warps_down by warps_across warps has the tile. With two groups, one sums
-/// up even chains, the other odd ones. A multiprocessor holds blocks_ blocks.
+/// apart; a warp is 4 threads by 8; a group of warps_down by warps_across warps has the tile. Several groups sum up
+/// chains in turn. A multiprocessor holds blocks_ blocks.
 template <std::uint32_t row_fours_, std::uint32_t column_fours_, std::uint32_t warps_down, std::uint32_t warps_across_,
           std::uint32_t groups_, std::uint32_t blocks_>
 struct ProductTile {
@@ -20,8 +20,8 @@ struct ProductTile {
     static constexpr std::uint32_t column_fours = column_fours_;
     static constexpr std::uint32_t warps_across = warps_across_;
     static constexpr std::uint32_t groups = groups_;
-    static constexpr std::uint32_t blocks = blocks_;       // of a multiprocessor
-    static constexpr bool loops_over_tiles = groups == 2;  // small ones, several for a block
+    static constexpr std::uint32_t blocks = blocks_;      // of a multiprocessor
+    static constexpr bool loops_over_tiles = groups > 1;  // small ones, several for a block
 
     static constexpr std::uint32_t rows = warps_down * row_fours * 16;
     static constexpr std::uint32_t columns = warps_across * column_fours * 32;
@@ -37,7 +37,7 @@ struct ProductTile {
     static_assert(rows % copied_rows == 0 && product_depth % row_part == 0);
     /// Otherwise a product's last tile overlaps the one before, and does not write the rows that they share.
     static constexpr bool divides_rows = product_rows % rows == 0;
-    static_assert(rows <= product_rows && rows % 16 == 0 && product_columns % columns == 0 && groups <= 2);
+    static_assert(rows <= product_rows && rows % 16 == 0 && product_columns % columns == 0);
 };
 
 }  // namespace sluice::ordered

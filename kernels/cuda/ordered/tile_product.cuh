@@ -199,15 +199,14 @@ private:
     /// left in `out`. sums_ are unspecified afterwards.
     template <End becomes>
     __device__ __forceinline__ void add_chains(std::uint32_t step) {
-        const std::uint32_t odd_chain = (step / chain_steps * 2 + 1) * chain_depth;
-        const bool odd_too = Tile::groups == 2 && odd_chain < product_.depth;
-        if constexpr (Tile::groups == 2) {
-            if (group_ == 1) {
+        const std::uint32_t first_chain = step / chain_steps * Tile::groups * chain_depth;
+        if constexpr (Tile::groups > 1) {
+            if (group_ > 0) {
                 each_four(0, Tile::row_fours * 4,
-                          [&](std::uint32_t i, std::uint32_t j, const float4& sum) { odd_at(i, j) = sum; });
+                          [&](std::uint32_t i, std::uint32_t j, const float4& sum) { left_at(group_, i, j) = sum; });
             }
             __syncthreads();
-            if (group_ == 1) {
+            if (group_ > 0) {
                 return;
             }
         }
@@ -224,9 +223,13 @@ private:
             each_four(rows, rows + 4, [&](std::uint32_t i, std::uint32_t j, float4& sum) {
                 sum = add(float4_at(before + place(i, j, stride)), sum);
             });
-            if (odd_too) {
-                each_four(rows, rows + 4,
-                          [&](std::uint32_t i, std::uint32_t j, float4& sum) { sum = add(sum, odd_at(i, j)); });
+#pragma unroll
+            for (std::uint32_t group = 1; group < Tile::groups; ++group) {
+                if (first_chain + group * chain_depth < product_.depth) {
+                    each_four(rows, rows + 4, [&](std::uint32_t i, std::uint32_t j, float4& sum) {
+                        sum = add(sum, left_at(group, i, j));
+                    });
+                }
             }
             if constexpr (becomes == End::sums) {
                 each_four(rows, rows + 4, [&](std::uint32_t i, std::uint32_t j, float4& sum) {
@@ -256,10 +259,11 @@ private:
         return std::size_t{i / 4 * 16 + i % 4} * stride + j * 32;
     }
 
-    /// The second group's sums, in shared memory.
-    __device__ __forceinline__ float4& odd_at(std::uint32_t i, std::uint32_t j) const {
-        auto* const odd = reinterpret_cast<float4*>(memory_ + Tile::groups * Tile::ring_floats) + thread_;
-        return odd[(i * Tile::column_fours + j) * Tile::group_threads];
+    /// Another group's sums, in shared memory.
+    __device__ __forceinline__ float4& left_at(std::uint32_t group, std::uint32_t i, std::uint32_t j) const {
+        constexpr std::uint32_t of_thread = Tile::row_fours * 4 * Tile::column_fours;
+        auto* const left = reinterpret_cast<float4*>(memory_ + Tile::groups * Tile::ring_floats) + thread_;
+        return left[((group - 1) * of_thread + i * Tile::column_fours + j) * Tile::group_threads];
     }
 
     __device__ __forceinline__ void clear() {

@@ -68,18 +68,22 @@ constexpr OrderedCase ordered_cases[] = {
     {.rows = 130, .gelu = true},
     {.rows = 130, .adds = true},
     {.rows = 37, .tiles = ordered::Tiles::by_rows},
+    {.rows = 128, .tiles = ordered::Tiles::by_rows},
+    {.rows = 129, .tiles = ordered::Tiles::by_rows},
     {.rows = 512, .tiles = ordered::Tiles::by_rows},
     {.rows = 513, .tiles = ordered::Tiles::by_rows},
     {.rows = 37, .tiles = ordered::Tiles::by_rows, .gelu = true},
+    {.rows = 200, .tiles = ordered::Tiles::by_rows, .gelu = true},
     {.rows = 513, .tiles = ordered::Tiles::by_rows, .gelu = true},
     {.rows = 37, .tiles = ordered::Tiles::by_rows, .adds = true},
+    {.rows = 200, .tiles = ordered::Tiles::by_rows, .adds = true},
     {.rows = 513, .tiles = ordered::Tiles::by_rows, .adds = true},
 };
 
 TEST_F(OrderedProductOnGpu, AddsUpAsTheHostDoes) {
     constexpr std::uint32_t most_rows = 640;
     for (const std::uint32_t columns : {128U, 384U}) {
-        for (const std::uint32_t depth : {16U, 528U, 1040U}) {
+        for (const std::uint32_t depth : {16U, 528U, 1040U, 3600U}) {
             const OrderedOperands operands(columns, depth);
             const std::vector<float> product = operands.in_order();
             const std::vector<float> before = random_values(std::size_t{most_rows} * columns, 1, 4);
