@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -98,6 +99,24 @@ std::uint32_t most_passes(const decoder::Rule& rule, std::uint32_t items) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(passes, UINT32_MAX));
 }
 
+/// Runs passes until there are none left, at most `most`; `plan` enqueues what plans the next one. Those of a size are
+/// rounds of a loop of their own, inside of one for all.
+void run_passes(CudaStream& stream, const decoder::Memory& memory, decoder::Passes& passes, std::uint32_t most,
+                const std::function<void(cudaStream_t)>& plan) {
+    decoder::Batch& batch = *memory.batch;
+    const auto all_sizes = [&] {
+        for (std::uint32_t size = 0; size < decoder::sizes_up_to(memory.most_rows); ++size) {
+            const auto pass = [&] {
+                passes.enqueue(stream.handle(), size, [](std::string_view) {});
+                plan(stream.handle());
+            };
+            stream.loop(&batch.more_of_size[size], most, pass);
+        }
+    };
+    stream.loop(&batch.more, most, all_sizes);
+    enqueue_expect_done(memory, stream.handle());
+}
+
 /// Checks drafts in a decoder's memory.
 class CudaTextChecker final : public TextChecker {
 public:
@@ -136,14 +155,10 @@ public:
                                      .doubts = reinterpret_cast<TextDoubt*>(out[1].data()),
                                      .count = static_cast<std::uint32_t>(batch.items),
                                      .active = batch.active};
-        const CudaStream& of = as_cuda(stream);
+        CudaStream& of = as_cuda(stream);
         enqueue_begin_checks(memory_, rule_, drafts, of.handle());
-        const auto pass = [&] {
-            passes_.enqueue(of.handle(), [](std::string_view) {});
-            enqueue_settle_checks(memory_, rule_, drafts, of.handle());
-        };
-        stream.loop(&memory_.batch->more, most_passes(rule_, drafts.count), pass);
-        enqueue_expect_done(memory_, of.handle());
+        run_passes(of, memory_, passes_, most_passes(rule_, drafts.count),
+                   [&](cudaStream_t handle) { enqueue_settle_checks(memory_, rule_, drafts, handle); });
     }
 
     [[nodiscard]] std::uint64_t checked() const override { return batch_of(memory_).checked; }
@@ -215,12 +230,8 @@ public:
 private:
     void continue_texts(CudaStream& stream, const decoder::Chunk& chunk) {
         enqueue_begin(memory_, rule_, chunk, stream.handle());
-        const auto pass = [&] {
-            passes_->enqueue(stream.handle(), [](std::string_view) {});
-            enqueue_plan(memory_, rule_, stream.handle());
-        };
-        stream.loop(&memory_.batch->more, most_passes(rule_, chunk.items), pass);
-        enqueue_expect_done(memory_, stream.handle());
+        run_passes(stream, memory_, *passes_, most_passes(rule_, chunk.items),
+                   [&](cudaStream_t handle) { enqueue_plan(memory_, rule_, handle); });
     }
 
     TokenSampling sampling_;

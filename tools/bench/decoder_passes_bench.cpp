@@ -153,7 +153,7 @@ private:
             if (pass == number) {
                 times = time_pass(stream);
             } else {
-                passes_->enqueue(stream, [](std::string_view) {});
+                passes_->enqueue(stream, largest_size(), [](std::string_view) {});
             }
             decoder::enqueue_plan(memory_, rule, stream);
         }
@@ -161,6 +161,9 @@ private:
         check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         return times;
     }
+
+    /// Suits all passes, if not best.
+    [[nodiscard]] std::uint32_t largest_size() const { return decoder::pass_size_of(memory_.most_rows); }
 
     Times time_pass(cudaStream_t stream) {
         check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
@@ -176,7 +179,7 @@ private:
             check_cuda(cudaEventRecord(event, stream), "cudaEventRecord");
             events.emplace_back(kind, event);
         };
-        passes_->enqueue(stream, mark);
+        passes_->enqueue(stream, decoder::pass_size_of(seen_.rows), mark);
         mark("end");
         check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         Times times;

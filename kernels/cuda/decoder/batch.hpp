@@ -23,6 +23,20 @@ inline constexpr std::uint32_t no_tile = UINT32_MAX;            ///< See Entry::
 inline constexpr std::uint32_t attended_rows = 128;             ///< Of a tile of a product that attends.
 inline constexpr std::uint32_t most_checked = 16;  ///< A draft with more doubtful choices is refuted; a warp has more.
 
+/// Passes of few rows have products of their own, in tiles that suit so many rows: a pass has one of these sizes.
+inline constexpr std::uint32_t pass_sizes = 3;
+
+[[nodiscard]] __host__ __device__ constexpr std::uint32_t most_rows_of_size(std::uint32_t size) {
+    return size == 0 ? 256 : size == 1 ? 2048 : UINT32_MAX;
+}
+[[nodiscard]] __host__ __device__ constexpr std::uint32_t pass_size_of(std::uint32_t rows) {
+    std::uint32_t size = 0;
+    while (rows > most_rows_of_size(size)) {
+        ++size;
+    }
+    return size;
+}
+
 /// TokenSampling for kernels.
 struct Rule {
     std::uint64_t seed;
@@ -98,12 +112,20 @@ struct Batch {
     std::uint32_t longest_text = 0;  ///< Tokens of the longest of their prompts.
     std::uint32_t long_taken = 0;    ///< Tiles of theirs that a kernel at work has taken; 0 between kernels.
     std::uint32_t free_pages = 0;
-    std::uint32_t turn = 0;  ///< Index in Memory::continuing at which the next pass begins.
-    std::uint32_t more = 0;  ///< Whether there is a pass to run.
+    std::uint32_t turn = 0;                       ///< Index in Memory::continuing at which the next pass begins.
+    std::uint32_t more = 0;                       ///< Whether there is a pass to run.
+    std::uint32_t more_of_size[pass_sizes] = {};  ///< The same for each size.
     TextCounts counts{};
     std::uint64_t checked = 0;    ///< Drafts, in all chunks.
     std::uint64_t corrected = 0;  ///< Of those.
 
+    /// Whether the planned pass has rows.
+    __device__ void set_more() {
+        more = rows != 0 ? 1 : 0;
+        for (std::uint32_t size = 0; size < pass_sizes; ++size) {
+            more_of_size[size] = rows != 0 && size == pass_size_of(rows) ? 1 : 0;
+        }
+    }
     [[nodiscard]] __host__ __device__ bool wants_doubts() const { return doubts != nullptr || choices != nullptr; }
 };
 

@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory, Rule 
         batch.long_texts = 0;
         batch.longest_text = 0;
         batch.free_pages = counts.free_pages - taken.pages;
-        batch.more = batch.entries != 0 ? 1 : 0;
+        batch.set_more();
     }
 }
 

@@ -32,8 +32,8 @@ FloatProductWork make_mma_float_product(const FloatProductShape& shape, Precisio
                                      .b = static_cast<const std::uint8_t*>(memory.b),
                                      .rows = shape.rows,
                                      .row_bytes = shape.depth * static_cast<std::uint32_t>(number_bytes(precision))};
-    return {.works = {gemm::make_mma_product(kernel, "decoder's product by mma.sync", arguments_of(shape, memory, 0),
-                                             operands, target_of(shape, memory, kernel.tile.columns))},
+    return {.work = gemm::make_mma_product(kernel, "decoder's product by mma.sync", arguments_of(shape, memory, 0),
+                                           operands, target_of(shape, memory, kernel.tile.columns)),
             .tile_columns = kernel.tile.columns};
 }
 

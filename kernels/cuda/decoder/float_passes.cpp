@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -38,27 +40,30 @@ public:
           at_(common_.activations()),
           attention_(at_.attention(setup.shape, setup.sampling)),
           no_bias_(setup.device.allocate(MemorySpace::device, at_.strides.vocabulary * sizeof(float))) {
-        if (on_tensor_cores()) {
+        for (std::uint32_t size = 0; on_tensor_cores() && size < sizes_up_to(most_rows_); ++size) {
+            const std::uint32_t rows = most_rows_of_size(size);
+            std::vector<FloatProduct>& products = products_.emplace_back();
             for (std::uint32_t number = 0; number < shape_.layers; ++number) {
                 const WeightsOnDevice::Block& block = weights_.blocks[number];
-                products_.push_back(product_of(to_queries(), block.attention));
-                products_.push_back(product_of(projection(number), block.projection));
-                products_.push_back(product_of(expansion(number), block.expansion));
-                products_.push_back(product_of(contraction(number), block.contraction));
+                products.push_back(product_of(to_queries(), block.attention, rows));
+                products.push_back(product_of(projection(number), block.projection, rows));
+                products.push_back(product_of(expansion(number), block.expansion, rows));
+                products.push_back(product_of(contraction(number), block.contraction, rows));
             }
-            products_.push_back(common_.head(instructions_));
+            products.push_back(common_.head(instructions_));
         }
     }
 
-    void enqueue(cudaStream_t stream, const PassWatch& watch) override {
+    void enqueue(cudaStream_t stream, std::uint32_t size, const PassWatch& watch) override {
+        const std::vector<FloatProduct>* const products = on_tensor_cores() ? &products_[size] : nullptr;
         common_.embed(at_.strides.vocabulary, nullptr, stream, watch);
         for (std::uint32_t number = 0; number < shape_.layers; ++number) {
-            enqueue_layer(number, stream, watch);
+            enqueue_layer(products, number, stream, watch);
         }
         common_.normalise(weights_.last_norm, true, stream, watch);
         watch("head");
-        if (on_tensor_cores()) {
-            products_.back().enqueue(stream);
+        if (products != nullptr) {
+            products->back().enqueue(stream);
         } else {
             ordered::enqueue_product({.in = floats_of(at_.normed),
                                       .weights = floats_of(weights_.head()),
@@ -71,7 +76,7 @@ public:
                                       .tiles = ordered::Tiles::by_rows},
                                      stream);
         }
-        common_.choose(on_tensor_cores() ? products_.back().best_tiles() : 0, stream, watch);
+        common_.choose(products == nullptr ? 0 : products->back().best_tiles(), stream, watch);
     }
 
 private:
@@ -130,8 +135,10 @@ private:
                 .rows = common_.rows(last)};
     }
 
-    [[nodiscard]] FloatProduct product_of(const Step& step, const WeightsOnDevice::Linear& linear) const {
-        return {{.rows = step.most_rows,
+    /// Of at most `most_rows` rows.
+    [[nodiscard]] FloatProduct product_of(const Step& step, const WeightsOnDevice::Linear& linear,
+                                          std::uint32_t most_rows) const {
+        return {{.rows = std::min(step.most_rows, most_rows),
                  .columns = step.outputs,
                  .depth = step.inputs,
                  .activation = step.gelu ? Activation::gelu_tanh : Activation::none,
@@ -147,12 +154,11 @@ private:
                  .active = step.rows},
                 instructions_};
     }
-    /// The `kind`-th product of a layer.
-    void multiply(const Step& step, const WeightsOnDevice::Linear& linear, std::uint32_t number, std::uint32_t kind,
+    /// By `product`, or, if that is null, in order.
+    void multiply(const Step& step, const WeightsOnDevice::Linear& linear, const FloatProduct* product,
                   cudaStream_t stream) {
-        if (on_tensor_cores()) {
-            constexpr std::uint32_t products_of_layer = 4;
-            products_[number * products_of_layer + kind].enqueue(stream);
+        if (product != nullptr) {
+            product->enqueue(stream);
             return;
         }
         const bool adds = step.residual != nullptr;
@@ -170,25 +176,30 @@ private:
                                  stream);
     }
 
-    void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
+    void enqueue_layer(const std::vector<FloatProduct>* products, std::uint32_t number, cudaStream_t stream,
+                       const PassWatch& watch) {
+        const auto product = [&](std::uint32_t kind) {
+            constexpr std::uint32_t products_of_layer = 4;
+            return products == nullptr ? nullptr : &(*products)[number * products_of_layer + kind];
+        };
         const WeightsOnDevice::Block& block = weights_.blocks[number];
         const bool last = common_.is_last(number);
         common_.normalise(block.attention_norm, false, stream, watch);
         watch("queries, keys, values");
-        multiply(to_queries(), block.attention, number, 0, stream);
+        multiply(to_queries(), block.attention, product(0), stream);
         common_.rotate(stream, watch);
         attend(number, stream, watch);
         if (last) {
             common_.gather_wanted(stream, watch);
         }
         watch("projection");
-        multiply(projection(number), block.projection, number, 1, stream);
+        multiply(projection(number), block.projection, product(1), stream);
         common_.normalise(block.inner_norm, last, stream, watch);
         watch("expansion");
-        multiply(expansion(number), block.expansion, number, 2, stream);
+        multiply(expansion(number), block.expansion, product(2), stream);
         common_.activate(last, stream, watch);
         watch("contraction");
-        multiply(contraction(number), block.contraction, number, 3, stream);
+        multiply(contraction(number), block.contraction, product(3), stream);
     }
 
     void attend(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
@@ -231,7 +242,7 @@ private:
     const Activations& at_;  // common_'s
     Attention attention_;
     Buffer no_bias_;
-    std::vector<FloatProduct> products_;  // on the tensor cores: four a layer, then the head
+    std::vector<std::vector<FloatProduct>> products_;  // on the tensor cores, by size: four a layer, then the head
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/decoder/float_epilogue.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/float_parts.cuh"
 #include "kernels/cuda/decoder/float_rows.cuh"
 #include "kernels/cuda/gemm/make_kernel.cuh"
 
@@ -17,11 +18,19 @@ FloatProductKernels make_float_products() {
     using C = gemm::Config<2, 2, 192, 5, 1, 2, 1, true>;
     constexpr std::uint32_t step_depth = gemm::step_bytes / (std::is_same_v<Type, wgmma::Tf32> ? 4 : 2);
     using Loader = gemm::StepLoader<C, step_depth>;
+    FloatProductKernel few_values{};
+    if constexpr (std::is_same_v<Type, wgmma::Tf32>) {  // other values are Gemm's
+        using OfFew = TileOfFewRows;
+        using LoaderOfFew = gemm::StepLoader<OfFew, step_depth>;
+        few_values =
+            gemm::make_product_kernel<OfFew>(&gemm::multiply<Type, OfFew, LoaderOfFew, BatchedEpilogue<OfFew>>);
+    }
     return {.values = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BatchedEpilogue<C>>),
             .parts = {},
             .scores = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, ScoresEpilogue<C>>),
             .bests = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BestsEpilogue<C>>),
-            .score_sums = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, ScoreSumsEpilogue<C>>)};
+            .score_sums = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, ScoreSumsEpilogue<C>>),
+            .few_values = few_values};
 }
 
 }  // namespace sluice::decoder

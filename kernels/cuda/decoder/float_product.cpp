@@ -30,16 +30,14 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
     const bool by_wgmma = instructions.value_or(instructions_of_current_gpu()) == MatrixInstructions::wgmma;
     const FloatProductWork product = by_wgmma ? make_wgmma_float_product(shape, precision, memory)
                                               : make_mma_float_product(shape, precision, memory);
-    works_ = product.works;
+    work_ = product.work;
     tile_columns_ = product.tile_columns;
     expects(!bests || best_tiles() <= most_best_tiles(shape.columns),
             "decoder: a product with more tiles of bests than there is room for");
 }
 
 void FloatProduct::enqueue(cudaStream_t stream) const {
-    for (const auto& work : works_) {
-        work->enqueue(stream);
-    }
+    work_->enqueue(stream);
 }
 
 }  // namespace sluice::decoder

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <memory>
-
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/float_arguments.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
@@ -30,7 +27,17 @@ const FloatProductKernels& float_kernels_of(Precision precision) {
 }
 
 /// So many rows take less time in small tiles, with which they fill more multiprocessors.
-constexpr std::uint32_t few_rows = 1024;
+constexpr std::uint32_t few_rows = 2048;
+
+const FloatProductKernel& kernel_of(const FloatProductKernels& kernels, const FloatProductShape& shape,
+                                    const FloatProductMemory& memory) {
+    const FloatProductKernel& of_few = shape.in_parts ? kernels.few_parts : kernels.few_values;
+    const bool is_of_values = memory.bests == nullptr && memory.score_sums == nullptr;
+    if (is_of_values && shape.rows <= few_rows && of_few.function != nullptr) {
+        return of_few;
+    }
+    return shape.in_parts ? kernels.parts : kernel_for(kernels, memory);
+}
 
 /// Map of rows of `depth` values in two parts of 16 bits each, for copies of `box_rows` times 128 bytes of one part.
 CUtensorMap map_of_parts(const void* matrix, std::uint32_t rows, std::uint64_t depth, std::uint32_t box_rows) {
@@ -40,10 +47,12 @@ CUtensorMap map_of_parts(const void* matrix, std::uint32_t rows, std::uint64_t d
     return make_tensor_map(Precision::fp16, matrix, axes);
 }
 
-/// A product by one kernel, where the rows that are active are so many.
-std::shared_ptr<const gemm::Work> make_work(const FloatProductKernel& kernel, const FloatProductShape& shape,
-                                            Precision precision, const FloatProductMemory& memory,
-                                            std::uint32_t least_active, std::uint32_t most_active) {
+}  // namespace
+
+FloatProductWork make_wgmma_float_product(const FloatProductShape& shape, Precision precision,
+                                          const FloatProductMemory& memory) {
+    const FloatProductKernels& kernels = float_kernels_of(precision);
+    const FloatProductKernel& kernel = kernel_of(kernels, shape, memory);
     const GemmTile& tile = kernel.tile;
     const bool in_parts = has_parts(precision);
     const gemm::StepOperands operands =
@@ -54,32 +63,10 @@ std::shared_ptr<const gemm::Work> make_work(const FloatProductKernel& kernel, co
             : gemm::make_step_operands(precision, tile, memory.a, shape.rows, memory.b, shape.columns, shape.depth);
     const auto bytes = static_cast<std::uint32_t>(number_bytes(in_parts ? Precision::fp16 : precision));
     const std::uint32_t steps_of_codes = precision == Precision::fp16x2 ? 2 : 1;
-    gemm::Arguments arguments =
-        arguments_of(shape, memory, steps_of_codes * gemm::divide_up(shape.depth, gemm::step_bytes / bytes));
-    arguments.rows = std::min(shape.rows, most_active);
-    arguments.least_active = least_active;
-    arguments.most_active = most_active;
-    return gemm::make_wgmma_product(kernel, "decoder's product", arguments, operands,
-                                    target_of(shape, memory, tile.columns));
-}
-
-}  // namespace
-
-FloatProductWork make_wgmma_float_product(const FloatProductShape& shape, Precision precision,
-                                          const FloatProductMemory& memory) {
-    const FloatProductKernels& kernels = float_kernels_of(precision);
-    const bool is_of_values = memory.bests == nullptr && memory.score_sums == nullptr;
-    const FloatProductKernel& kernel = shape.in_parts ? kernels.parts : kernel_for(kernels, memory);
-    const FloatProductKernel& of_few = shape.in_parts ? kernels.few_parts : kernels.few_values;
-    FloatProductWork product{.works = {}, .tile_columns = kernel.tile.columns};
-    const std::uint32_t few = is_of_values && of_few.function != nullptr ? few_rows : 0;
-    if (few != 0) {
-        product.works.push_back(make_work(of_few, shape, precision, memory, 0, few));
-    }
-    if (shape.rows > few) {
-        product.works.push_back(make_work(kernel, shape, precision, memory, few + 1, UINT32_MAX));
-    }
-    return product;
+    const std::uint32_t steps = steps_of_codes * gemm::divide_up(shape.depth, gemm::step_bytes / bytes);
+    return {.work = gemm::make_wgmma_product(kernel, "decoder's product", arguments_of(shape, memory, steps), operands,
+                                             target_of(shape, memory, tile.columns)),
+            .tile_columns = tile.columns};
 }
 
 }  // namespace sluice::decoder

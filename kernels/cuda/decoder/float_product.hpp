@@ -72,7 +72,7 @@ public:
 private:
     std::uint32_t columns_;
     std::uint32_t tile_columns_ = 0;
-    std::vector<std::shared_ptr<const gemm::Work>> works_;
+    std::shared_ptr<const gemm::Work> work_;
 };
 
 }  // namespace sluice::decoder

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/gemm/work.hpp"
@@ -10,7 +9,7 @@
 namespace sluice::decoder {
 
 struct FloatProductWork {
-    std::vector<std::shared_ptr<const gemm::Work>> works;  ///< One does all, depending on the number of active rows.
+    std::shared_ptr<const gemm::Work> work;
     std::uint32_t tile_columns;
 };
 

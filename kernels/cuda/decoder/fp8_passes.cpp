@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <variant>
@@ -28,20 +29,22 @@ public:
         : shape_(setup.shape),
           weights_(setup.weights),
           memory_(setup.memory),
-          rows_(setup.sizes.rows),
           common_(setup),
           at_(common_.activations()),
           attention_(setup, common_),
           head_(common_.head(MatrixInstructions::wgmma)) {
-        for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
-            layers_.push_back(make_layer(layer));
+        for (std::uint32_t size = 0; size < sizes_up_to(setup.sizes.rows); ++size) {
+            std::vector<Fp8Layer>& layers = layers_.emplace_back();
+            for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
+                layers.push_back(make_layer(layer, std::min(setup.sizes.rows, most_rows_of_size(size))));
+            }
         }
     }
 
-    void enqueue(cudaStream_t stream, const PassWatch& watch) override {
+    void enqueue(cudaStream_t stream, std::uint32_t size, const PassWatch& watch) override {
         common_.embed(0, nullptr, stream, watch);
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
-            enqueue_layer(layer, stream, watch);
+            enqueue_layer(layers_[size][layer], layer, stream, watch);
         }
         common_.normalise(weights_.last_norm, true, stream, watch);
         watch("head");
@@ -52,26 +55,27 @@ public:
 private:
     [[nodiscard]] static GemmOptions chained() { return {.chained = true, .instructions = MatrixInstructions::wgmma}; }
 
-    [[nodiscard]] Fp8Layer make_layer(std::uint32_t number) const {
+    [[nodiscard]] Fp8Layer make_layer(std::uint32_t number, std::uint32_t rows) const {
         const WeightsOnDevice::Block& block = weights_.blocks[number];
         const bool last = common_.is_last(number);
         const bool codes = contracts_codes(shape_, Precision::fp8);
-        const GemmShape expansion{.rows = rows(last),
+        const std::uint32_t most = last ? std::min(rows, at_.padded_slots) : rows;
+        const GemmShape expansion{.rows = most,
                                   .columns = shape_.expanded_width(),
                                   .depth = shape_.width,
                                   .activation = activation_of(shape_.activation),
                                   .gated = shape_.gated};
         Fp8GemmMemory expanded = of_codes(block.expansion, at_.codes, at_.inner, last);
         expanded.code_scale = codes ? block.expansion.result_scale() : nullptr;
-        return {.attention = to_queries(block, number),
-                .projection = onto_sums(block.projection, shape_.query_width(), at_.mixed, last),
+        return {.attention = to_queries(block, number, rows),
+                .projection = onto_sums(block.projection, shape_.query_width(), at_.mixed, most, last),
                 .expansion = Fp8Gemm(expansion, Fp8Sums::tensor, expanded, chained()),
-                .contraction = contraction_of(block, last)};
+                .contraction = contraction_of(block, most, last)};
     }
 
     [[nodiscard]] std::variant<Fp8Gemm, AttendingProduct> to_queries(const WeightsOnDevice::Block& block,
-                                                                     std::uint32_t number) const {
-        const GemmShape shape{.rows = rows_, .columns = shape_.attention_width(), .depth = shape_.width};
+                                                                     std::uint32_t number, std::uint32_t rows) const {
+        const GemmShape shape{.rows = rows, .columns = shape_.attention_width(), .depth = shape_.width};
         if (memory_.prompt_pages != nullptr) {
             return AttendingProduct(memory_, Precision::fp8, attention_.layer(number), shape,
                                     {.a = data_of(at_.codes),
@@ -85,21 +89,22 @@ private:
         return Fp8Gemm(shape, Fp8Sums::tensor, of_codes(block.attention, at_.codes, at_.queries, false), chained());
     }
 
-    [[nodiscard]] std::variant<Fp8Gemm, Gemm> contraction_of(const WeightsOnDevice::Block& block, bool last) const {
+    [[nodiscard]] std::variant<Fp8Gemm, Gemm> contraction_of(const WeightsOnDevice::Block& block, std::uint32_t rows,
+                                                             bool last) const {
         if (!contracts_codes(shape_, Precision::fp8)) {
-            return onto_sums(block.contraction, shape_.inner, at_.inner, last);
+            return onto_sums(block.contraction, shape_.inner, at_.inner, rows, last);
         }
         Fp8GemmMemory memory = of_codes(block.contraction, at_.inner, common_.sums(last), last);
         memory.residual = data_of(common_.sums(last));
-        return Fp8Gemm({.rows = rows(last), .columns = shape_.width, .depth = shape_.inner}, Fp8Sums::tensor, memory,
+        return Fp8Gemm({.rows = rows, .columns = shape_.width, .depth = shape_.inner}, Fp8Sums::tensor, memory,
                        chained());
     }
 
     /// A product in bf16, added to the residual stream.
     [[nodiscard]] Gemm onto_sums(const WeightsOnDevice::Linear& linear, std::uint32_t depth, const Buffer& in,
-                                 bool last) const {
+                                 std::uint32_t rows, bool last) const {
         const Buffer& sums = common_.sums(last);
-        return Gemm({.rows = rows(last), .columns = shape_.width, .depth = depth}, Precision::bf16,
+        return Gemm({.rows = rows, .columns = shape_.width, .depth = depth}, Precision::bf16,
                     {.a = data_of(in),
                      .b = data_of(linear.weights),
                      .bias = floats_of(linear.bias),
@@ -120,10 +125,7 @@ private:
                 .active = common_.rows(last)};
     }
 
-    [[nodiscard]] std::uint32_t rows(bool last) const { return last ? at_.padded_slots : rows_; }
-
-    void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
-        const Fp8Layer& layer = layers_[number];
+    void enqueue_layer(const Fp8Layer& layer, std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
         const auto enqueue = [&](const auto& product) { product.enqueue(stream); };
         normalise(false, stream, watch);
         watch("queries, keys, values");
@@ -155,11 +157,10 @@ private:
     DecoderShape shape_;
     const WeightsOnDevice& weights_;
     Memory memory_;
-    std::uint32_t rows_;  // of a pass, at most
     CommonSteps common_;
     const Activations& at_;  // common_'s
     NarrowAttention attention_;
-    std::vector<Fp8Layer> layers_;
+    std::vector<std::vector<Fp8Layer>> layers_;  // by size
     FloatProduct head_;
 };
 

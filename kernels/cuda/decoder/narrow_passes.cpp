@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -35,15 +37,18 @@ public:
           at_(common_.activations()),
           attention_(setup, common_),
           head_(common_.head(instructions_)) {
-        for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
-            layers_.push_back(make_layer(layer, setup.sizes.rows));
+        for (std::uint32_t size = 0; size < sizes_up_to(setup.sizes.rows); ++size) {
+            std::vector<NarrowLayer>& layers = layers_.emplace_back();
+            for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
+                layers.push_back(make_layer(layer, std::min(setup.sizes.rows, most_rows_of_size(size))));
+            }
         }
     }
 
-    void enqueue(cudaStream_t stream, const PassWatch& watch) override {
+    void enqueue(cudaStream_t stream, std::uint32_t size, const PassWatch& watch) override {
         common_.embed(0, row_sums(), stream, watch);
         for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
-            enqueue_layer(layer, stream, watch);
+            enqueue_layer(layers_[size][layer], layer, stream, watch);
         }
         common_.normalise(weights_.last_norm, true, stream, watch);
         watch("head");
@@ -56,7 +61,7 @@ private:
         const WeightsOnDevice::Block& block = weights_.blocks[number];
         const bool last = common_.is_last(number);
         const Buffer& sums = common_.sums(last);
-        const std::uint32_t most = last ? at_.padded_slots : rows;
+        const std::uint32_t most = last ? std::min(rows, at_.padded_slots) : rows;
         const std::uint32_t* const active = common_.rows(last);
         const std::uint32_t width = shape_.width;
         std::optional<std::size_t> previous_tile;
@@ -110,21 +115,21 @@ private:
                 .contraction = onto_sums(block.contraction, shape_.inner, at_.inner)};
     }
 
-    void enqueue_layer(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
+    void enqueue_layer(const NarrowLayer& layer, std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
         const bool last = common_.is_last(number);
         const Buffer& sums = common_.sums(last);
         find_scales(at_.sums, false, stream, watch);
         watch("queries, keys, values");
-        std::visit([&](const auto& product) { product.enqueue(stream); }, layers_[number].attention);
+        std::visit([&](const auto& product) { product.enqueue(stream); }, layer.attention);
         attention_.enqueue(number, stream, watch);
         watch("projection");
-        layers_[number].projection.enqueue(stream);
+        layer.projection.enqueue(stream);
         find_scales(sums, last, stream, watch);
         watch("expansion");
-        layers_[number].expansion.enqueue(stream);
+        layer.expansion.enqueue(stream);
         common_.activate(last, stream, watch);
         watch("contraction");
-        layers_[number].contraction.enqueue(stream);
+        layer.contraction.enqueue(stream);
     }
 
     [[nodiscard]] RowSums* row_sums() const { return sums_rows_ ? at_.row_sums.as<RowSums>().data() : nullptr; }
@@ -156,7 +161,7 @@ private:
     CommonSteps common_;
     const Activations& at_;  // common_'s
     NarrowAttention attention_;
-    std::vector<NarrowLayer> layers_;
+    std::vector<std::vector<NarrowLayer>> layers_;  // by size
     FloatProduct head_;
 };
 

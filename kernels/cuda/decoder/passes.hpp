@@ -32,8 +32,9 @@ using PassWatch = std::function<void(std::string_view)>;
 /// Forward passes in one precision.
 class Passes : public Interface {
 public:
-    /// Enqueues the planned pass: adds keys and values to the cache, and each entry's next token to its text.
-    virtual void enqueue(cudaStream_t stream, const PassWatch& watch) = 0;
+    /// Enqueues the planned pass, which has at most most_rows_of_size(size) rows: adds keys and values to the cache,
+    /// and each entry's next token to its text.
+    virtual void enqueue(cudaStream_t stream, std::uint32_t size, const PassWatch& watch) = 0;
 };
 
 /// For bf16 and fp16; products by the device's instructions.
@@ -44,6 +45,11 @@ public:
 
 /// For fp32, with the host's bits, and tf32, by the device's instructions; and for tf32x3 and fp16x2, by wgmma only.
 [[nodiscard]] std::unique_ptr<Passes> make_float_passes(const PassSetup& setup);
+
+/// Number of sizes of passes of at most so many rows.
+[[nodiscard]] constexpr std::uint32_t sizes_up_to(std::uint32_t rows) {
+    return pass_size_of(rows) + 1;
+}
 
 [[nodiscard]] inline std::unique_ptr<Passes> make_passes(const PassSetup& setup) {
     if (setup.precision == Precision::fp8) {

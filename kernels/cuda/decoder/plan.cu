@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
         batch.longest_text = counts.longest_text;
         batch.free_pages = counts.of.free_pages - taken.pages;
         batch.turn = counts.of.continuing == 0 ? 0 : (batch.turn + continued) % counts.of.continuing;
-        batch.more = batch.entries != 0 ? 1 : 0;
+        batch.set_more();
     }
 }
 

@@ -112,9 +112,6 @@ struct Arguments {
     RowNorm norm{};
     RowSums* out_sums = nullptr;   // null for none
     const float* scale = nullptr;  // of all sums; null for none
-    // The product is another kernel's unless so many rows are active.
-    std::uint32_t least_active = 0;
-    std::uint32_t most_active = UINT32_MAX;
 };
 
 /// Addresses in shared memory: operands of each stage, boxes, scales, bias, and the barriers.
@@ -200,9 +197,7 @@ private:
             return arguments.tile_rows;
         }
         constexpr std::uint32_t height = C::rows * C::cluster_rows;
-        const std::uint32_t active = *arguments.active;
-        const bool is_own = active >= arguments.least_active && active <= arguments.most_active;
-        return is_own ? min((active + height - 1) / height, arguments.tile_rows) : 0;
+        return min((*arguments.active + height - 1) / height, arguments.tile_rows);
     }
 
     __device__ __forceinline__ void locate() {

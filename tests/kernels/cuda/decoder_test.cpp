@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -255,6 +257,29 @@ TEST_F(DecoderOnGpu, GivesALongTextTheSameBitsWhateverItsNeighbours) {
         const std::vector<Continued> apart = continuer(kind, model, greedy, 1)(prompts);
 
         EXPECT_TRUE(std::ranges::equal(apart, together)) << kind;
+    }
+}
+
+/// Texts of a large chunk that end one after another: its passes have products in larger tiles, then in smaller ones.
+TEST_F(DecoderOnGpu, GivesATextTheSameBitsInPassesOfEverySize) {
+    const DecoderShape shape{.vocabulary = 90, .positions = 60, .width = 128, .layers = 3, .heads = 2, .inner = 576};
+    const RandomDecoder model(shape, 7);
+    const std::vector<Tokens> prompts = random_prompts(2300, 12, shape.vocabulary, 8);
+    const TokenSampling drawn{.max_prompt = 12,
+                              .max_new = 45,
+                              .end = EndTokens(std::array{1U, 20U, 21U, 35U, 50U, 51U, 70U, 89U}),
+                              .seed = 3,
+                              .log_probabilities = true};
+    constexpr std::uint32_t few = 50;
+    for (const DecoderKind kind : kinds()) {
+        const std::vector<Continued> together = continuer(kind, model, drawn, 2300)(prompts);
+
+        const std::vector<Continued> apart =
+            continuer(kind, model, drawn, few)({prompts.begin(), prompts.begin() + 500});
+
+        EXPECT_TRUE(std::ranges::equal(apart, std::span(together).first(apart.size()))) << kind;
+        const auto longest = std::ranges::max(together, {}, [](const Continued& text) { return text.tokens.size(); });
+        EXPECT_GT(longest.tokens.size(), 30U) << kind;
     }
 }
 
