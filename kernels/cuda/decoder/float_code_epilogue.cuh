@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/float_places.cuh"
 #include "kernels/cuda/gemm/activation.cuh"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/ptx.cuh"
@@ -71,8 +72,9 @@ public:
                     }
                     store_codes(values, j, first_row(block), rows);
                 } else {
-                    add_residual(values, j, first_row(block), rows);
-                    store_floats(values, j, first_row(block), rows);
+                    const FloatPlaces places{arguments_, floats_, rows, first_row(block), column_of(0)};
+                    places.add_residual<batch>(values, j);
+                    places.store<batch>(values, j);
                 }
             }
 #pragma unroll
@@ -97,9 +99,6 @@ private:
     __device__ __forceinline__ std::uint32_t column_of(std::uint32_t j) const {
         return column_ + 8 * j + thread_ % 4 * 2;
     }
-    __device__ __forceinline__ std::size_t place(std::uint32_t first, std::uint32_t i, std::uint32_t at) const {
-        return std::size_t{first + 8 * i} * floats_.stride + at;
-    }
 
     __device__ __forceinline__ void load_bias(std::uint32_t from, float2 (&bias)[batch]) const {
 #pragma unroll
@@ -107,47 +106,6 @@ private:
             const std::uint32_t at = column_of(from + j);
             const bool exists = from < groups && arguments_.bias != nullptr && at < arguments_.columns;
             bias[j] = exists ? ptx::load_global_8(arguments_.bias + at) : float2{0, 0};
-        }
-    }
-
-    __device__ __forceinline__ void add_residual(float (&values)[4 * batch], std::uint32_t from, std::uint32_t first,
-                                                 std::uint32_t rows) const {
-        if (floats_.residual == nullptr) {
-            return;
-        }
-        float2 others[batch][2];
-#pragma unroll
-        for (std::uint32_t j = 0; j < batch; ++j) {
-#pragma unroll
-            for (std::uint32_t i = 0; i < 2; ++i) {
-                const std::uint32_t at = column_of(from + j);
-                const bool exists = at < arguments_.columns && first + 8 * i < rows;
-                others[j][i] =
-                    exists ? *reinterpret_cast<const float2*>(floats_.residual + place(first, i, at)) : float2{0, 0};
-            }
-        }
-#pragma unroll
-        for (std::uint32_t j = 0; j < batch; ++j) {
-#pragma unroll
-            for (std::uint32_t i = 0; i < 2; ++i) {
-                values[4 * j + 2 * i] += others[j][i].x;
-                values[4 * j + 2 * i + 1] += others[j][i].y;
-            }
-        }
-    }
-
-    __device__ __forceinline__ void store_floats(const float (&values)[4 * batch], std::uint32_t from,
-                                                 std::uint32_t first, std::uint32_t rows) const {
-#pragma unroll
-        for (std::uint32_t j = 0; j < batch; ++j) {
-#pragma unroll
-            for (std::uint32_t i = 0; i < 2; ++i) {
-                const std::uint32_t at = column_of(from + j);
-                if (at < arguments_.columns && first + 8 * i < rows) {
-                    *reinterpret_cast<float2*>(floats_.out + place(first, i, at)) = {values[4 * j + 2 * i],
-                                                                                     values[4 * j + 2 * i + 1]};
-                }
-            }
         }
     }
 
@@ -171,7 +129,8 @@ private:
             if (at < arguments_.columns && first + 8 * i < rows) {
                 constexpr std::uint32_t lower = 0x5410;  // halves of two words
                 constexpr std::uint32_t upper = 0x7632;
-                auto* const row = reinterpret_cast<std::uint8_t*>(floats_.out + place(first, i, 0));
+                auto* const row =
+                    reinterpret_cast<std::uint8_t*>(floats_.out + std::size_t{first + 8 * i} * floats_.stride);
                 ptx::store_global_16(row + 2 * at, {firsts[0], firsts[1], firsts[2], firsts[3]});
                 auto* const to = row + 2 * floats_.stride + at;
                 *reinterpret_cast<uint2*>(to) = {__byte_perm(codes[0], codes[1], lower),

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
+#include "kernels/cuda/decoder/float_places.cuh"
 #include "kernels/cuda/gemm/activation.cuh"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/ptx.cuh"
@@ -100,44 +101,15 @@ private:
                 return;
             }
         }
-        if (floats_.residual != nullptr) {
-            float2 others[batch][2];
-#pragma unroll
-            for (std::uint32_t j = 0; j < batch; ++j) {
-#pragma unroll
-                for (std::uint32_t i = 0; i < 2; ++i) {
-                    const std::uint32_t at = column_of(from + j);
-                    const bool exists = at < arguments_.columns && first + 8 * i < rows;
-                    others[j][i] = exists ? *reinterpret_cast<const float2*>(floats_.residual + place(first, i, at))
-                                          : float2{0, 0};
-                }
-            }
-#pragma unroll
-            for (std::uint32_t j = 0; j < batch; ++j) {
-#pragma unroll
-                for (std::uint32_t i = 0; i < 2; ++i) {
-                    values[4 * j + 2 * i] += others[j][i].x;
-                    values[4 * j + 2 * i + 1] += others[j][i].y;
-                }
-            }
-        }
+        const FloatPlaces places{arguments_, floats_, rows, first, column_of(0)};
+        places.add_residual<batch>(values, from);
         if (floats_.rounds_to_tf32) {
 #pragma unroll
             for (float& value : values) {
                 value = values::round_tf32(value);
             }
         }
-#pragma unroll
-        for (std::uint32_t j = 0; j < batch; ++j) {
-#pragma unroll
-            for (std::uint32_t i = 0; i < 2; ++i) {
-                const std::uint32_t at = column_of(from + j);
-                if (at < arguments_.columns && first + 8 * i < rows) {
-                    *reinterpret_cast<float2*>(floats_.out + place(first, i, at)) = {values[4 * j + 2 * i],
-                                                                                     values[4 * j + 2 * i + 1]};
-                }
-            }
-        }
+        places.store<batch>(values, from);
     }
 
     /// Each of four threads gets one of four groups of eight columns, in two rows.
@@ -157,15 +129,12 @@ private:
             transpose_among_four(firsts);
             transpose_among_four(rests);
             if (at < arguments_.columns && first + 8 * i < rows) {
-                auto* const to = reinterpret_cast<std::uint16_t*>(floats_.out) + 2 * place(first, i, 0) + at;
+                auto* const to =
+                    reinterpret_cast<std::uint16_t*>(floats_.out + std::size_t{first + 8 * i} * floats_.stride) + at;
                 ptx::store_global_16(to, {firsts[0], firsts[1], firsts[2], firsts[3]});
                 ptx::store_global_16(to + floats_.stride, {rests[0], rests[1], rests[2], rests[3]});
             }
         }
-    }
-
-    __device__ __forceinline__ std::size_t place(std::uint32_t first, std::uint32_t i, std::uint32_t at) const {
-        return std::size_t{first + 8 * i} * floats_.stride + at;
     }
 
     const gemm::Arguments& arguments_;
