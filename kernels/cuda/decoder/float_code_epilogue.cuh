@@ -88,8 +88,7 @@ public:
 
 private:
     static constexpr std::uint32_t groups = C::columns / 8;
-    // Groups of eight columns whose residuals are loaded together; of more the compiler spills registers.
-    static constexpr std::uint32_t batch = writes_codes || groups % 6 != 0 ? 4 : 6;
+    static constexpr std::uint32_t batch = 4;  // groups of eight columns whose residuals are loaded together
     static constexpr std::uint32_t tile_rows = C::blocks * gemm::product_rows;
     static_assert(groups % batch == 0);
 
