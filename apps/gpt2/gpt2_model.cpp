@@ -20,8 +20,8 @@ constexpr std::uint64_t fp32_share = 16;
 
 constexpr std::uint32_t sample_prompts = 2048;
 
-/// Of each decoder. All that a chunk leaves to tf32x3, nearly half of it where random weights draw, is continued together,
-/// so that slots that become free take other texts.
+/// Of each decoder. All that a chunk leaves to tf32x3, nearly half of it where random weights draw, is continued
+/// together, so that slots that become free take other texts.
 std::array<std::uint32_t, 3> items_of(std::uint32_t max_items) {
     return {max_items, max_items, std::min(max_items, fp32_texts)};
 }
