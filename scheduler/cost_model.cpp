@@ -12,11 +12,8 @@
 namespace sluice {
 namespace {
 
-constexpr double indifference = 0.005;       // share of a run's time; about the predictions' accuracy
-constexpr double most_seconds = 2;           // per chunk: a stop waits for those in flight
-constexpr double most_of_fixed = 5;          // or this multiple of the fixed cost, then a fifth of the time
-constexpr std::uint64_t trusted_growth = 4;  // factor beyond the largest measured size
-constexpr std::uint32_t growth_part = 16;    // candidates grow by 1 / this
+constexpr double indifference = 0.005;     // share of a run's time; about the predictions' accuracy
+constexpr std::uint32_t growth_part = 16;  // candidates grow by 1 / this
 constexpr std::uint32_t least_depth = 3;
 constexpr std::uint32_t most_depth = 16;
 
@@ -41,6 +38,31 @@ struct SizeRange {
     std::string_view bound_by;  // what limits `most`
 };
 
+/// How long a chunk may compute, in seconds: a stop waits for those in flight, three as a rule, for 20 s unless the job
+/// says otherwise. But most of a chunk's time should not be its fixed cost.
+struct TimeLimit {
+    double seconds;
+    std::string_view name;
+    std::uint64_t trusted_growth;  ///< Factor beyond the largest measured size; more where larger ones take long.
+    std::string_view growth_name;
+};
+
+TimeLimit time_limit(double fixed) {
+    constexpr double usual = 2;
+    constexpr double of_long_texts = 5;
+    constexpr std::string_view eight_times = "eight times what was measured";
+    if (10 * fixed <= usual) {
+        return {usual, "two seconds of compute", 4, "four times what was measured"};
+    }
+    if (10 * fixed <= of_long_texts) {
+        return {10 * fixed, "ten times the fixed part of compute", 8, eight_times};
+    }
+    if (5 * fixed <= of_long_texts) {
+        return {of_long_texts, "five seconds of compute", 8, eight_times};
+    }
+    return {5 * fixed, "five times the fixed part of compute", 8, eight_times};
+}
+
 SizeRange allowed(const CostModel& costs, const ChunkJob& job) {
     const std::uint64_t waves = (std::uint64_t{job.least_items} + costs.whole_items - 1) / costs.whole_items;
     const std::uint64_t least = std::min<std::uint64_t>(waves * costs.whole_items, job.most_items);
@@ -51,12 +73,10 @@ SizeRange allowed(const CostModel& costs, const ChunkJob& job) {
             range.bound_by = bound_by;
         }
     };
-    lower(trusted_growth * costs.largest_measured, "four times what was measured");
-    const double fixed = costs.compute.fixed;
-    const double seconds = std::max(most_seconds, most_of_fixed * fixed);
-    const double items_of_that = (seconds - fixed) / std::max(costs.compute.per_item, 1e-15);
-    lower(static_cast<std::uint64_t>(std::min(items_of_that, 1e18)),
-          seconds > most_seconds ? "five times the fixed part of compute" : "two seconds of compute");
+    const TimeLimit limit = time_limit(costs.compute.fixed);
+    lower(limit.trusted_growth * costs.largest_measured, limit.growth_name);
+    const double items_of_that = (limit.seconds - costs.compute.fixed) / std::max(costs.compute.per_item, 1e-15);
+    lower(static_cast<std::uint64_t>(std::min(items_of_that, 1e18)), limit.name);
     return range;
 }
 

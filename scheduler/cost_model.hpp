@@ -68,8 +68,9 @@ struct ChunkChoice {
 /// and are committed sooner, and predictions are no more accurate. This balances large chunks, which hide fixed costs,
 /// against small ones, which end together on all devices. The size is a multiple of whole_items, or the whole job;
 /// between least_items and most_items; at most four times the largest measured; and computes for at most two seconds,
-/// or five times its fixed cost if longer, unless the least size does, because a stop waits for the chunks in flight.
-/// It depends on the ranks only if `devices` does.
+/// because a stop waits for the chunks in flight, unless the least size does. Where ten times its fixed cost is more
+/// than two seconds, it may be eight times the largest measured, and compute for that long, up to five seconds, or for
+/// five times the fixed cost. It depends on the ranks only if `devices` does.
 ///
 /// The depth is 3 (one arriving, one computing, one leaving), or more where copies take longer than what hides them.
 [[nodiscard]] ChunkChoice choose_chunk(const CostModel& costs, const ChunkJob& job);

@@ -169,18 +169,37 @@ TEST(ChooseChunk, TrustsNoLineFarBeyondWhatWasMeasured) {
     EXPECT_LE(choice.items, 2000U);
     EXPECT_GT(choice.items, 1800U);
     EXPECT_THAT(choice.reason, HasSubstr("four times what was measured"));
+
+    CostModel long_texts = flat;
+    long_texts.compute = {0.3, 1e-5};  // larger sizes would have taken too long
+
+    const ChunkChoice of_long_texts = choose_chunk(long_texts, job_of(1'000'000));
+
+    EXPECT_LE(of_long_texts.items, 4000U);
+    EXPECT_GT(of_long_texts.items, 3700U);
+    EXPECT_THAT(of_long_texts.reason, HasSubstr("eight times what was measured"));
 }
 
-/// Two seconds would leave one item of a chunk whose first takes two.
-TEST(ChooseChunk, LetsAChunkTakeFiveTimesItsFixedCost) {
-    const CostModel long_texts{
-        .upload = {}, .compute = {2, 1e-3}, .download = {}, .whole_items = 1, .largest_measured = 4096};
+/// Two seconds would leave no item of a chunk whose first takes two.
+TEST(ChooseChunk, LetsAChunkTakeAMultipleOfItsFixedCost) {
+    struct Case {
+        double fixed;
+        double seconds;
+        const char* reason;
+    };
+    for (const Case& one : {Case{0.19, 2, "two seconds of compute"},
+                            {0.3, 3, "ten times the fixed part of compute"},
+                            {0.9, 5, "five seconds of compute"},
+                            {2, 10, "five times the fixed part of compute"}}) {
+        const CostModel long_texts{
+            .upload = {}, .compute = {one.fixed, 1e-3}, .download = {}, .whole_items = 1, .largest_measured = 4096};
 
-    const ChunkChoice choice = choose_chunk(long_texts, job_of(1'000'000));
+        const ChunkChoice choice = choose_chunk(long_texts, job_of(1'000'000));
 
-    EXPECT_GT(choice.items, 7000U);
-    EXPECT_LE(choice.items, 8000U);
-    EXPECT_THAT(choice.reason, HasSubstr("five times the fixed part of compute"));
+        EXPECT_GT(choice.items, 930 * (one.seconds - one.fixed)) << one.fixed;
+        EXPECT_LE(choice.items, 1000 * (one.seconds - one.fixed) + 1e-6) << one.fixed;
+        EXPECT_THAT(choice.reason, HasSubstr(one.reason));
+    }
 }
 
 TEST(ChooseChunk, KeepsAStopFromWaitingForLong) {
