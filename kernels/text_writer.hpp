@@ -23,7 +23,7 @@ public:
 
     // Totals; call once the enqueued work is done.
 
-    /// Texts with repeated choices, but those with scores that are not finite.
+    /// Texts with repeated choices, but those with one whose scores are not finite.
     [[nodiscard]] virtual std::uint64_t checked() const = 0;
     /// Of those, the ones that the checker has continued.
     [[nodiscard]] virtual std::uint64_t corrected() const = 0;

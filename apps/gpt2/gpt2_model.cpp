@@ -10,7 +10,7 @@
 namespace sluice::gpt2 {
 namespace {
 
-constexpr std::uint32_t fp32_texts = 512;  // that are continued again at a time: few of a chunk
+constexpr std::uint32_t fp32_texts = 512;  // that are checked or continued again at a time: few of a chunk
 
 // What they get of the memory beyond the least, at most; fp16 gets the rest.
 constexpr std::uint64_t fp16x2_share = 3;

@@ -16,9 +16,9 @@ inline constexpr ChunkLimits decoder_chunks{.least = 64};
 [[nodiscard]] std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder);
 
 /// A certified app: the same network in several precisions. fp16 continues all prompts; tf32x3 recomputes the texts
-/// that fp16 leaves uncertain, and fp32 those that tf32x3 leaves uncertain. With temperature 0 fp16x2 first checks
-/// fp16's doubtful choices, and tf32x3 recomputes only texts that it does not confirm. Each precision has its own KV
-/// cache.
+/// that fp16 leaves uncertain, and fp32 those that tf32x3 leaves uncertain. With temperature 0 fp16x2 first checks and
+/// corrects fp16's texts, tf32x3 recomputes those that are uncertain then, and fp32 checks and corrects tf32x3's. Each
+/// precision has its own KV cache.
 class LoadedCertifiedGpt2 final : public LoadedApp {
 public:
     /// `weights` belong to the caller and must stay alive until weights() is packed. Throws Error like

@@ -23,7 +23,8 @@ inline constexpr std::uint32_t no_tile = UINT32_MAX;            ///< See Entry::
 inline constexpr std::uint32_t attended_rows = 128;             ///< Of a tile of a product that attends.
 inline constexpr std::uint32_t most_checked = 16;  ///< A draft with more doubtful choices is refuted; a warp has more.
 
-/// Passes of few rows have products of their own, in tiles that suit so many rows: a pass has one of these sizes.
+/// Passes of few rows have products of their own, but for the head's, in tiles that suit so many rows: a pass has one
+/// of these sizes.
 inline constexpr std::uint32_t pass_sizes = 3;
 
 [[nodiscard]] __host__ __device__ constexpr std::uint32_t most_rows_of_size(std::uint32_t size) {

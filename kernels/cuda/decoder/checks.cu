@@ -32,7 +32,7 @@ __device__ std::uint32_t doubtful_choices(const ChoiceDoubt* choices, std::uint3
 }
 
 /// One warp per item.
-__global__ void __launch_bounds__(list_threads) find_checks(Memory memory, Rule rule, Drafts drafts) {
+__global__ void __launch_bounds__(list_threads) find_checks(Rule rule, Drafts drafts) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t step = gridDim.x * list_warps;
     const std::uint32_t items = drafts.active == nullptr ? drafts.count : min(drafts.count, *drafts.active);
@@ -82,7 +82,8 @@ struct Taken {
 };
 
 /// Takes items in order, as many as fit into `most_rows`, one per thread in each round. Each checked choice gets a slot
-/// and an entry, of which the text's first has its pages; list_check_rows completes them.
+/// and an entry, of which the text's first has its pages: those of the longest text that it may become, so that a
+/// corrected one always goes on. list_check_rows completes them.
 __device__ Taken take_items(const Memory& memory, const Rule& rule, const Drafts& drafts, const SlotCounts& counts,
                             std::uint32_t most_rows, std::uint32_t* scans) {
     const Batch& batch = *memory.batch;
@@ -347,7 +348,7 @@ void enqueue_plan_checks(const Memory& memory, const Rule& rule, const Drafts& d
 }  // namespace
 
 void enqueue_begin_checks(const Memory& memory, const Rule& rule, const Drafts& drafts, cudaStream_t stream) {
-    launch(&find_checks, "find checks", a_warp_each(drafts.count), stream, memory, rule, drafts);
+    launch(&find_checks, "find checks", a_warp_each(drafts.count), stream, rule, drafts);
     launch(&begin_checks, "begin checks", {.blocks = 1, .threads = 1}, stream, memory, drafts);
     enqueue_plan_checks(memory, rule, drafts, stream);
 }

@@ -12,7 +12,7 @@
 /// Common to the products of operands in two parts.
 namespace sluice::decoder {
 
-/// A tile for few rows: 64 by 64, two blocks to a multiprocessor.
+/// A tile for few rows: 64 by 64.
 using TileOfFewRows = gemm::Config<1, 1, 64, 6, 1>;
 
 /// Copies a block's share of a part of the rows of b that its cluster shares.

@@ -55,15 +55,15 @@ public:
     }
 
     void enqueue(cudaStream_t stream, std::uint32_t size, const PassWatch& watch) override {
-        const std::vector<FloatProduct>* const products = on_tensor_cores() ? &products_[size] : nullptr;
+        const FloatProduct* const head = on_tensor_cores() ? &products_[size].back() : nullptr;
         common_.embed(at_.strides.vocabulary, nullptr, stream, watch);
         for (std::uint32_t number = 0; number < shape_.layers; ++number) {
-            enqueue_layer(products, number, stream, watch);
+            enqueue_layer(size, number, stream, watch);
         }
         common_.normalise(weights_.last_norm, true, stream, watch);
         watch("head");
-        if (products != nullptr) {
-            products->back().enqueue(stream);
+        if (head != nullptr) {
+            head->enqueue(stream);
         } else {
             ordered::enqueue_product({.in = floats_of(at_.normed),
                                       .weights = floats_of(weights_.head()),
@@ -76,7 +76,7 @@ public:
                                       .tiles = ordered::Tiles::by_rows},
                                      stream);
         }
-        common_.choose(products == nullptr ? 0 : products->back().best_tiles(), stream, watch);
+        common_.choose(head == nullptr ? 0 : head->best_tiles(), stream, watch);
     }
 
 private:
@@ -154,11 +154,12 @@ private:
                  .active = step.rows},
                 instructions_};
     }
-    /// By `product`, or, if that is null, in order.
-    void multiply(const Step& step, const WeightsOnDevice::Linear& linear, const FloatProduct* product,
-                  cudaStream_t stream) {
-        if (product != nullptr) {
-            product->enqueue(stream);
+    /// The `kind`-th product of a layer in a pass of that size.
+    void multiply(const Step& step, const WeightsOnDevice::Linear& linear, std::uint32_t size, std::uint32_t number,
+                  std::uint32_t kind, cudaStream_t stream) {
+        if (on_tensor_cores()) {
+            constexpr std::uint32_t products_of_layer = 4;
+            products_[size][number * products_of_layer + kind].enqueue(stream);
             return;
         }
         const bool adds = step.residual != nullptr;
@@ -176,30 +177,25 @@ private:
                                  stream);
     }
 
-    void enqueue_layer(const std::vector<FloatProduct>* products, std::uint32_t number, cudaStream_t stream,
-                       const PassWatch& watch) {
-        const auto product = [&](std::uint32_t kind) {
-            constexpr std::uint32_t products_of_layer = 4;
-            return products == nullptr ? nullptr : &(*products)[number * products_of_layer + kind];
-        };
+    void enqueue_layer(std::uint32_t size, std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {
         const WeightsOnDevice::Block& block = weights_.blocks[number];
         const bool last = common_.is_last(number);
         common_.normalise(block.attention_norm, false, stream, watch);
         watch("queries, keys, values");
-        multiply(to_queries(), block.attention, product(0), stream);
+        multiply(to_queries(), block.attention, size, number, 0, stream);
         common_.rotate(stream, watch);
         attend(number, stream, watch);
         if (last) {
             common_.gather_wanted(stream, watch);
         }
         watch("projection");
-        multiply(projection(number), block.projection, product(1), stream);
+        multiply(projection(number), block.projection, size, number, 1, stream);
         common_.normalise(block.inner_norm, last, stream, watch);
         watch("expansion");
-        multiply(expansion(number), block.expansion, product(2), stream);
+        multiply(expansion(number), block.expansion, size, number, 2, stream);
         common_.activate(last, stream, watch);
         watch("contraction");
-        multiply(contraction(number), block.contraction, product(3), stream);
+        multiply(contraction(number), block.contraction, size, number, 3, stream);
     }
 
     void attend(std::uint32_t number, cudaStream_t stream, const PassWatch& watch) {

@@ -1,4 +1,5 @@
 #include "core/error.hpp"
+#include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/float_arguments.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
 #include "kernels/cuda/decoder/float_work.hpp"
@@ -27,7 +28,7 @@ const FloatProductKernels& float_kernels_of(Precision precision) {
 }
 
 /// So many rows take less time in small tiles, with which they fill more multiprocessors.
-constexpr std::uint32_t few_rows = 2048;
+constexpr std::uint32_t few_rows = most_rows_of_size(pass_sizes - 2);
 
 const FloatProductKernel& kernel_of(const FloatProductKernels& kernels, const FloatProductShape& shape,
                                     const FloatProductMemory& memory) {

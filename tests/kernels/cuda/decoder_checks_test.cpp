@@ -55,14 +55,20 @@ public:
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 2);
         decoder_ = layer_->make_decoder(device, items, layer_->least_bytes(items) + more_bytes);
         checker_ = decoder_->make_checker(device, items);
-        const std::array from{in()};
-        const std::array written{out(), choices()};
-        decoder_->enqueue(*stream_, {.items = items}, from, written);
-        stream_->record().wait();
-        drafts_ = out_.content();
+        drafts_ = write();
         const std::vector<std::byte> choices = choices_.content();
         choice_doubts_.resize(choices.size() / sizeof(ChoiceDoubt));
         std::memcpy(choice_doubts_.data(), choices.data(), choices.size());
+    }
+
+    /// The texts that the decoder writes, and their doubts to choices().
+    std::vector<std::byte> write() {
+        out_.poison();
+        const std::array from{in()};
+        const std::array written{out(), choices()};
+        decoder_->enqueue(*stream_, {.items = items_}, from, written);
+        stream_->record().wait();
+        return out_.content();
     }
 
     std::vector<TextDoubt> check(const TextDoubt& bounds) {
@@ -346,6 +352,8 @@ TEST_F(DecoderChecksOnGpu, ContinueFromTheFirstOtherChoice) {
             EXPECT_EQ(drafts.counts().prompt_tokens, expected.counts.prompt_tokens);
             EXPECT_EQ(drafts.counts().new_tokens, expected.counts.new_tokens);
             EXPECT_EQ(drafts.counts().ended, expected.counts.ended);
+            EXPECT_EQ(drafts.write(), texts);  // no slot and no page is lost
+            EXPECT_EQ(drafts.check({.distance = 0, .gap = 1}), got);
         }
     }
 }

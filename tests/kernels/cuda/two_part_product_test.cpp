@@ -171,8 +171,9 @@ std::vector<float> decode_parts(Precision precision, std::span<const std::byte> 
 TEST_F(TwoPartProductOnGpu, EqualsAPlainProductAtOddSizes) {
     std::uint32_t seed = 1;
     for (const Precision precision : of_parts) {
-        for (const auto& [rows, columns, depth] : {std::array{1U, 8U, 8U}, std::array{33U, 200U, 72U},
-                                                   std::array{129U, 264U, 520U}, std::array{300U, 386U, 1176U}}) {
+        for (const auto& [rows, columns, depth] :
+             {std::array{1U, 8U, 8U}, std::array{33U, 200U, 72U}, std::array{129U, 264U, 520U},
+              std::array{300U, 386U, 1176U}, std::array{2100U, 8U, 840U}, std::array{2101U, 386U, 136U}}) {
             const Factors factors(precision, rows, columns, depth, seed += 10);
             const std::vector<double> sums = plain_sums(factors);
             for (const Wanted& wanted : {Wanted{}, Wanted{.bias = true, .activation = Activation::gelu_tanh},
@@ -317,22 +318,31 @@ TEST_F(TwoPartProductOnGpu, GivesTheSameBitsWhateverIsBesideAnElement) {
     }
 }
 
-/// In small tiles up to 1,024 rows, in others beyond; the bits are the same.
+/// Products of up to 2,048 rows have small tiles, others large ones; the bits are the same.
 TEST_F(TwoPartProductOnGpu, MultipliesActiveRowsOnly) {
+    constexpr std::uint32_t many = 2100;
+    constexpr std::uint32_t few = 2048;
     for (const Precision precision : of_parts) {
         for (const auto& [columns, depth] : {std::pair{200U, 72U}, {392U, 840U}}) {
-            const Factors factors(precision, 1300, columns, depth, 9);
+            const Factors factors(precision, many, columns, depth, 9);
             for (Wanted wanted : {Wanted{},
                                   {.bias = true, .residual = true},
                                   {.bias = true, .in_parts = true, .activation = Activation::gelu_tanh}}) {
                 const std::vector<std::byte> expected = multiply(factors, wanted);
-                for (const std::uint32_t active : {0U, 1U, 255U, 300U, 1024U, 1025U}) {
+                for (const auto& [rows, active] : {std::pair{many, 0U},
+                                                   {many, 1U},
+                                                   {many, 255U},
+                                                   {many, few + 1},
+                                                   {few, 0U},
+                                                   {few, 300U},
+                                                   {few, few}}) {
+                    wanted.rows = rows;
                     wanted.active = active;
                     const std::vector<std::byte> got = multiply(factors, wanted);
 
                     EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin()))
-                        << name_of(precision) << ", " << active << " rows by " << columns << ", depth " << depth
-                        << ", parts: " << wanted.in_parts << ", residual: " << wanted.residual;
+                        << name_of(precision) << ", " << active << " of " << rows << " rows by " << columns
+                        << ", depth " << depth << ", parts: " << wanted.in_parts << ", residual: " << wanted.residual;
                 }
             }
         }
