@@ -73,7 +73,7 @@ std::optional<Certification> CertifiedTextModel::certification() const {
     const TextDoubt& bounds = texts_.bounds();
     const bool of_gap = std::isfinite(bounds.gap) && !std::isfinite(bounds.distance);
     const bool of_both = std::isfinite(bounds.gap) && !of_gap;
-    std::optional<Certification::Checks> checks;
+    std::optional<CertificationChecks> checks;
     if (const TextChecker* const checker = texts_.checker()) {
         checks = {.checked = checker->checked(), .corrected = checker->corrected()};
     }

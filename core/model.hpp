@@ -16,6 +16,13 @@
 
 namespace sluice {
 
+/// Items of which only the uncertain parts are recomputed at first.
+struct CertificationChecks {
+    std::uint64_t checked = 0;
+    std::uint64_t corrected = 0;  ///< Of these, those recomputed from a part on that came out different.
+    friend bool operator==(const CertificationChecks&, const CertificationChecks&) = default;
+};
+
 /// Statistics of a model that recomputes uncertain items, up to twice (Precision::certified).
 struct Certification {
     /// The distance that is compared with the bound.
@@ -25,17 +32,10 @@ struct Certification {
         draw,   ///< From a draw to the nearest cumulative probability at which its result changes.
     };
 
-    /// Items of which only the uncertain parts are recomputed at first.
-    struct Checks {
-        std::uint64_t checked = 0;
-        std::uint64_t corrected = 0;  ///< Of these, those recomputed from a part on that came out different.
-        friend bool operator==(const Checks&, const Checks&) = default;
-    };
-
-    std::optional<Checks> checks{};      ///< Nullopt if items are always recomputed as a whole.
-    std::uint64_t recomputed = 0;        ///< Items recomputed as a whole.
-    std::uint64_t recomputed_twice = 0;  ///< Of these, those still uncertain after the first recomputation.
-    double bound = 0;                    ///< Items with a smaller distance were recomputed; infinite: all.
+    std::optional<CertificationChecks> checks{};  ///< Nullopt if items are always recomputed as a whole.
+    std::uint64_t recomputed = 0;                 ///< Items recomputed as a whole.
+    std::uint64_t recomputed_twice = 0;           ///< Of these, those still uncertain after the first recomputation.
+    double bound = 0;                             ///< Items with a smaller distance were recomputed; infinite: all.
     Measure measure = Measure::share;
     std::optional<double> gap_bound{};  ///< Bound on the gap to excluded scores, if draws are among some scores only.
     friend bool operator==(const Certification&, const Certification&) = default;

@@ -50,7 +50,7 @@ void from_json(const nlohmann::json& from, ChunkDurations& to) {
     to = {.items = from.at(0), .upload = from.at(1), .compute = from.at(2), .download = from.at(3)};
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certification::Checks, checked, corrected)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CertificationChecks, checked, corrected)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Certification, checks, recomputed, recomputed_twice, bound, measure, gap_bound)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelCount, name, value, beside)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankClock, error, drift, messages, violation, bound)
@@ -88,7 +88,7 @@ std::optional<Certification> together(const std::optional<Certification>& a, con
     if (!a || !b) {
         return a ? a : b;
     }
-    std::optional<Certification::Checks> checks;
+    std::optional<CertificationChecks> checks;
     if (a->checks && b->checks) {
         checks = {.checked = a->checks->checked + b->checks->checked,
                   .corrected = a->checks->corrected + b->checks->corrected};

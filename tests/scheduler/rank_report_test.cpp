@@ -144,12 +144,12 @@ TEST(RankReport, ArrivesWithWhatIsKnownOfItsHardware) {
 TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
     RankTrace trace = busy_trace();
     EXPECT_EQ(make_rank_report(trace, instant(1000), 0ns).certification, std::nullopt);
-    trace.devices[0].set_certification({.checks = Certification::Checks{.checked = 20, .corrected = 4},
+    trace.devices[0].set_certification({.checks = CertificationChecks{.checked = 20, .corrected = 4},
                                         .recomputed = 7,
                                         .recomputed_twice = 2,
                                         .bound = 0.1,
                                         .measure = Certification::Measure::draw});
-    trace.devices[1].set_certification({.checks = Certification::Checks{.checked = 30, .corrected = 1},
+    trace.devices[1].set_certification({.checks = CertificationChecks{.checked = 30, .corrected = 1},
                                         .recomputed = 5,
                                         .recomputed_twice = 1,
                                         .bound = std::numeric_limits<double>::infinity(),
@@ -158,7 +158,7 @@ TEST(RankReport, AddsUpWhatItsDevicesComputedAgain) {
 
     const RankReport sent = make_rank_report(trace, instant(1000), 0ns);
 
-    EXPECT_EQ(sent.certification, (Certification{.checks = Certification::Checks{.checked = 50, .corrected = 5},
+    EXPECT_EQ(sent.certification, (Certification{.checks = CertificationChecks{.checked = 50, .corrected = 5},
                                                  .recomputed = 12,
                                                  .recomputed_twice = 3,
                                                  .bound = std::numeric_limits<double>::infinity(),

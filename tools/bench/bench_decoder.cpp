@@ -98,7 +98,7 @@ public:
             const auto share = [&](std::uint64_t texts) {
                 return 100 * static_cast<double>(texts) / static_cast<double>(count("texts"));
             };
-            const Certification::Checks checks = certified->checks.value_or(Certification::Checks{});
+            const CertificationChecks checks = certified->checks.value_or(CertificationChecks{});
             fmt::print(
                 "          {:.2f} % of them checked in fp16x2, {:.2f} % corrected, {:.2f} % again in tf32x3, "
                 "{:.2f} % in fp32; bound {:.3g}\n",
