@@ -31,7 +31,8 @@ std::vector<ModelCount> text_counts(const TextCounts& counts) {
             {.name = "prompt_tokens", .value = counts.prompt_tokens},
             {.name = "new_tokens", .value = counts.new_tokens},
             {.name = "ended_early", .value = counts.ended, .beside = ModelCount::Beside::share_of_items},
-            {.name = "cut_prompts", .value = counts.cut, .beside = ModelCount::Beside::share_of_items}};
+            {.name = "cut_prompts", .value = counts.cut, .beside = ModelCount::Beside::share_of_items},
+            {.name = "shared_prompt_tokens", .value = counts.shared}};
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/device/host_stream.hpp"
@@ -32,7 +34,7 @@ struct Text {
     std::byte* result = nullptr;
     ContinuationStart start;
     bool is_cut = false;
-    std::uint32_t in_cache = 0;  // tokens
+    std::uint32_t in_cache = 0;  // tokens, or of another text's rows that come first
     std::vector<KeyValueCache::Page> pages;
 
     [[nodiscard]] std::uint32_t* tokens() const {
@@ -136,18 +138,46 @@ private:
         std::memcpy(&start, item, sizeof start);
         expects(start.tokens >= 1 && start.tokens <= sampling_.max_prompt,
                 "decoder: a prompt of 1 to max_prompt tokens");
-        const std::size_t pages = pages_of(start.tokens, sampling_);
-        if (pages > cache_.free_pages()) {
+        const std::span prompt(reinterpret_cast<const std::uint32_t*>(item + sizeof start), start.tokens);
+        const std::span<const KeyValueCache::Page> shared = pages_to_share(prompt);
+        const std::size_t own_pages = pages_of(start.tokens, sampling_) - shared.size();
+        if (own_pages > cache_.free_pages()) {
             return false;
         }
         std::memset(result, 0, io_.output_bytes);
+        std::vector<KeyValueCache::Page> pages(shared.begin(), shared.end());
+        cache_.share(pages);
+        const std::vector<KeyValueCache::Page> own = cache_.take(own_pages);
+        pages.insert(pages.end(), own.begin(), own.end());
+        const auto in_cache = static_cast<std::uint32_t>(shared.size() * cache_page);
+        counts_.shared += in_cache;
         texts_.push_back({.number = start.number,
-                          .prompt = {reinterpret_cast<const std::uint32_t*>(item + sizeof start), start.tokens},
+                          .prompt = prompt,
                           .result = result,
                           .start = {.prompt = start.tokens},
                           .is_cut = start.is_cut != 0,
-                          .pages = cache_.take(pages)});
+                          .in_cache = in_cache,
+                          .pages = std::move(pages)});
         return true;
+    }
+
+    /// The most pages of an open text that a prompt begins with, too, before its last token. That text's rows come
+    /// first, so that the pages are filled before this one's rows attend to them. None where a prompt's keys and values
+    /// depend on what follows.
+    [[nodiscard]] std::span<const KeyValueCache::Page> pages_to_share(std::span<const std::uint32_t> prompt) const {
+        std::span<const KeyValueCache::Page> shared;
+        if (mask_ != AttentionMask::causal) {
+            return shared;
+        }
+        const std::span<const std::uint32_t> most = prompt.first(prompt.size() - 1);
+        for (const Text& text : texts_) {
+            const auto same = std::ranges::mismatch(most, text.prompt).in1 - most.begin();
+            const std::size_t pages = static_cast<std::size_t>(same) / cache_page;
+            if (pages > shared.size()) {
+                shared = std::span(text.pages).first(pages);
+            }
+        }
+        return shared;
     }
 
     /// A decode row for each text that has new tokens, then prefill rows of the others while there is room.

@@ -116,7 +116,8 @@ KeyValueCache::KeyValueCache(const DecoderShape& shape, std::size_t pages)
       layer_floats_(2 * heads_ * head_floats_),
       page_floats_(shape.layers * layer_floats_),
       floats_(pages * page_floats_),
-      free_(pages) {
+      free_(pages),
+      texts_(pages) {
     std::iota(free_.rbegin(), free_.rend(), Page{0});
 }
 
@@ -129,11 +130,23 @@ std::vector<KeyValueCache::Page> KeyValueCache::take(std::size_t pages) {
     const auto first = free_.end() - static_cast<std::ptrdiff_t>(pages);
     std::vector<Page> taken(first, free_.end());
     free_.erase(first, free_.end());
+    share(taken);
     return taken;
 }
 
+void KeyValueCache::share(std::span<const Page> pages) {
+    for (const Page page : pages) {
+        ++texts_[page];
+    }
+}
+
 void KeyValueCache::give_back(std::span<const Page> pages) {
-    free_.insert(free_.end(), pages.begin(), pages.end());
+    for (const Page page : pages) {
+        expects(texts_[page] > 0, "key-value cache: a page that is free");
+        if (--texts_[page] == 0) {
+            free_.push_back(page);
+        }
+    }
 }
 
 float* KeyValueCache::keys(Page page, std::size_t layer, std::size_t head) {

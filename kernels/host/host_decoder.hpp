@@ -61,7 +61,8 @@ private:
 
 inline constexpr std::size_t cache_page = 16;  ///< Positions in a page.
 
-/// Paged keys and values of many texts. A page holds cache_page positions of one text in all layers.
+/// Paged keys and values of many texts. A page holds cache_page positions in all layers, of one text, or of several
+/// that are the same up to the page's end.
 class KeyValueCache {
 public:
     using Page = std::uint32_t;
@@ -77,6 +78,9 @@ public:
 
     /// Requires pages <= free_pages().
     [[nodiscard]] std::vector<Page> take(std::size_t pages);
+    /// One more text has these pages, and gives them back.
+    void share(std::span<const Page> pages);
+    /// Pages that no other text has are free again.
     void give_back(std::span<const Page> pages);
 
     /// (head size, cache_page), of one key head in one layer.
@@ -91,6 +95,7 @@ private:
     std::size_t page_floats_;
     AlignedVector<float> floats_;
     std::vector<Page> free_;
+    std::vector<std::uint32_t> texts_;  // that have a page
 };
 
 /// One token of a text in a forward pass.

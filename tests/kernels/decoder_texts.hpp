@@ -143,4 +143,29 @@ inline std::vector<Tokens> random_prompts(std::size_t count, std::uint32_t longe
     return prompts;
 }
 
+/// Three instructions, the second of which begins as the first, and none at all; a fifth of the prompts are cut at any
+/// place, and some are the same.
+inline std::vector<Tokens> prompts_with_instructions(std::size_t count, std::uint32_t longest,
+                                                     std::uint32_t vocabulary) {
+    std::mt19937 engine(17);
+    const auto random = [&](std::size_t tokens) {
+        Tokens all(tokens);
+        std::ranges::generate(all, [&] { return static_cast<std::uint32_t>(engine() % vocabulary); });
+        return all;
+    };
+    std::vector<Tokens> instructions{random(longest / 2), random(longest * 3 / 4), random(longest * 2 / 3), {}};
+    std::copy_n(instructions[0].begin(), longest / 3, instructions[1].begin());
+    std::vector<Tokens> prompts;
+    for (std::size_t i = 0; i < count; ++i) {
+        Tokens prompt = instructions[engine() % instructions.size()];
+        const Tokens rest = random(1 + engine() % (longest - prompt.size()));
+        prompt.insert(prompt.end(), rest.begin(), rest.end());
+        if (engine() % 5 == 0) {
+            prompt.resize(1 + engine() % prompt.size());
+        }
+        prompts.push_back(i % 10 == 9 ? prompts[i / 2] : prompt);
+    }
+    return prompts;
+}
+
 }  // namespace sluice::test
