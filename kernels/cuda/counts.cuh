@@ -21,6 +21,7 @@ __device__ __forceinline__ void add_counts(TextCounts& to, const TextCounts& cou
     add_count(to.new_tokens, counts.new_tokens);
     add_count(to.ended, counts.ended);
     add_count(to.cut, counts.cut);
+    add_count(to.shared, counts.shared);
 }
 
 }  // namespace sluice

@@ -6,13 +6,14 @@
 #include <cstdint>
 
 #include "core/chunk.hpp"
+#include "kernels/cuda/decoder/shared_prefixes.hpp"
 #include "kernels/text_counts.hpp"
 #include "kernels/text_doubt.hpp"
 #include "kernels/token_sampling.hpp"
 
 /// Shared by a CUDA decoder's kernels. A chunk's texts are in slots. For every pass a plan made on the device selects
-/// the rows that go through the decoder: whole prompts of new texts, as many as fit, then the last token of others. A
-/// slot whose text is complete takes another item.
+/// the rows that go through the decoder: prompts of new texts, as many as fit, then the last token of others. A slot
+/// whose text is complete takes another item. What several prompts begin with comes first, in passes of its own.
 namespace sluice::decoder {
 
 inline constexpr std::uint32_t page_positions = 16;  ///< Positions of a text in a page of the cache.
@@ -21,6 +22,7 @@ inline constexpr std::uint32_t no_prompt_is_long = UINT32_MAX;  ///< See Memory:
 inline constexpr std::uint32_t no_page = UINT32_MAX;            ///< See Memory::prompt_pages.
 inline constexpr std::uint32_t no_tile = UINT32_MAX;            ///< See Entry::first_tile.
 inline constexpr std::uint32_t attended_rows = 128;             ///< Of a tile of a product that attends.
+inline constexpr std::uint32_t check_of_prefix = UINT32_MAX;    ///< See Text::check.
 inline constexpr std::uint32_t most_checked = 16;  ///< A draft with more doubtful choices is refuted; a warp has more.
 
 /// Passes of few rows have products of their own, but for the head's, in tiles that suit so many rows: a pass has one
@@ -61,10 +63,12 @@ struct Text {
     std::uint32_t prompt = 0;     ///< Tokens.
     std::uint32_t made = 0;       ///< Tokens.
     std::uint32_t last = 0;       ///< The next input, once a token was chosen.
-    std::uint32_t pages = 0;      ///< Of the cache; 0: the slot is empty.
+    std::uint32_t pages = 0;      ///< Of the cache; 0: the slot is empty, or, in this pass, computes a prefix.
+    std::uint32_t shared = 0;     ///< The first of them, which belong to prefixes.
     std::uint32_t nonfinite = 0;  ///< See ContinuationStart.
     std::uint32_t complete = 0;
-    std::uint32_t check = 0;  ///< Which of a draft's checked choices the slot is for, from 1 on; 0: a text is written.
+    /// Which of a draft's checked choices the slot is for, from 1 on, or check_of_prefix; 0: a text is written.
+    std::uint32_t check = 0;
     float log_probability = 0;  ///< Of `last`, in a check.
     TextDoubt doubt{};          ///< So far; in a check, of its choice.
 };
@@ -77,6 +81,7 @@ struct Entry {
     std::uint32_t first_position = 0;
     /// Of a prompt; of a long one, its place among the long texts; no_tile: a product attends to it.
     std::uint32_t first_tile = 0;
+    std::uint32_t is_long = 0;  ///< Of a prompt.
 
     [[nodiscard]] __host__ __device__ std::uint32_t last_row() const { return first_row + rows - 1; }
     [[nodiscard]] __host__ __device__ std::uint32_t last_position() const { return first_position + rows - 1; }
@@ -88,12 +93,13 @@ struct Row {
     std::uint32_t token;
 };
 
-/// Queries of a prompt, whose keys and values are rows of this pass.
+/// Queries of a prompt, whose keys and values are rows of this pass, and those of the cache before.
 struct Tile {
     std::uint32_t slot;
     std::uint32_t first_row;  ///< Of the prompt.
     std::uint32_t rows;       ///< Of the prompt.
     std::uint32_t query;      ///< The first query, counted from the prompt's first row.
+    std::uint32_t past;       ///< Positions of the text before its first row: whole pages, which are in the cache.
 };
 
 struct Batch {
@@ -103,6 +109,9 @@ struct Batch {
     ChoiceDoubt* choices = nullptr;  ///< (items, max_new); null: not wanted.
     std::uint32_t items = 0;
     std::uint32_t next = 0;            ///< The first item that no slot has taken.
+    std::uint32_t prefixes = 0;        ///< Of the chunk.
+    std::uint32_t next_prefix = 0;     ///< The first that no pass has computed.
+    std::uint32_t shared_pages = 0;    ///< Of the cache, which they have.
     std::uint32_t beginning = 0;       ///< Entries of new texts; these come first.
     std::uint32_t continued = 0;       ///< Entries of other texts, after those.
     std::uint32_t entries = 0;         ///< Both.
@@ -150,6 +159,7 @@ struct Memory {
     /// (rows / page_positions, rounded up): where so many rows, from a multiple of that on, are one prompt that the
     /// product of its queries attends to, its page of the cache, and else no_page. Null: no product attends.
     std::uint32_t* prompt_pages = nullptr;
+    SharedPrefixes shared{};
 };
 
 /// A chunk's memory; the rest as in Batch.

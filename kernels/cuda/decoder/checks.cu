@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/plan_slots.cuh"
+#include "kernels/cuda/decoder/prefix_pages.cuh"
 #include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/texts.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -71,60 +72,90 @@ __global__ void begin_checks(Memory memory, Drafts drafts) {
     batch.choices = nullptr;
     batch.items = drafts.active == nullptr ? drafts.count : min(drafts.count, *drafts.active);
     batch.next = 0;
+    batch.prefixes = 0;
+    batch.next_prefix = 0;
 }
 
 struct Taken {
     std::uint32_t items = 0;
-    std::uint32_t choices = 0;
+    std::uint32_t entries = 0;  // one a checked choice
     std::uint32_t rows = 0;
     std::uint32_t pages = 0;
     std::uint32_t tiles = 0;
 };
 
-/// Takes items in order, as many as fit into `most_rows`, one per thread in each round. Each checked choice gets a slot
-/// and an entry, of which the text's first has its pages: those of the longest text that it may become, so that a
-/// corrected one always goes on. list_check_rows completes them.
+/// What a thread takes: of an item that is not checked no choices.
+struct CheckedText {
+    Candidate text;
+    bool exists = false;
+    std::uint32_t choices = 0;
+    std::uint32_t pages = 0;  ///< Of its own: those of the longest text that it may become, so that it always goes on.
+};
+
+__device__ CheckedText next_checked(const Memory& memory, const Rule& rule, const Drafts& drafts,
+                                    std::uint32_t number) {
+    const Batch& batch = *memory.batch;
+    const std::uint64_t item = std::uint64_t{batch.next} + number;
+    CheckedText next;
+    next.exists = item < batch.items;
+    const Check check = next.exists ? drafts.checks[item] : Check{};
+    next.text.item = static_cast<std::uint32_t>(item);
+    if (check.choices != 0) {
+        next.choices = check.choices;
+        next.text.shared = shared_pages_of(memory, next.text.item);
+        next.text.rows = check.rows - next.text.shared * page_positions;
+        next.pages = pages_of_text(rule, start_of(batch, rule, next.text.item).tokens) - next.text.shared;
+    }
+    return next;
+}
+
+/// A path of prefixes, which has one entry.
+__device__ CheckedText next_checked_prefix(const Memory& memory, const Rule& rule, std::uint32_t number) {
+    const Candidate path = next_prefix(memory, rule, number);
+    return {.text = path, .exists = path.rows != 0, .choices = path.rows != 0 ? 1U : 0U};
+}
+
+/// Takes items in order, as many as fit into `most_rows`, one per thread in each round; or the chunk's prefixes. Each
+/// checked choice gets a slot and an entry, of which the text's first has its pages. list_check_rows completes them.
 __device__ Taken take_items(const Memory& memory, const Rule& rule, const Drafts& drafts, const SlotCounts& counts,
                             std::uint32_t most_rows, std::uint32_t* scans) {
-    const Batch& batch = *memory.batch;
+    const bool of_prefixes = begins_with_prefixes(*memory.batch);
     BlockScan<plan_threads> scan(scans);
     Taken taken;
     while (true) {
-        const std::uint64_t item = std::uint64_t{batch.next} + taken.items + threadIdx.x;
-        const bool exists = item < batch.items;
-        const Check check = exists ? drafts.checks[item] : Check{};
-        std::uint32_t pages = 0;
-        if (check.choices != 0) {
-            pages = pages_of_text(rule,
-                                  reinterpret_cast<const PromptStart*>(batch.in + item * rule.io.input_bytes)->tokens);
-        }
-        const std::uint32_t choices_up_to = taken.choices + scan.up_to(check.choices);
-        const std::uint32_t rows_up_to = taken.rows + scan.up_to(check.rows);
-        const std::uint32_t pages_up_to = taken.pages + scan.up_to(pages);
-        const bool fits =
-            exists && choices_up_to <= counts.free_slots && rows_up_to <= most_rows && pages_up_to <= counts.free_pages;
-        const std::uint32_t tiles = fits ? divide_up(check.rows, tile_queries) : 0;
+        const std::uint32_t number = taken.items + threadIdx.x;
+        const CheckedText next =
+            of_prefixes ? next_checked_prefix(memory, rule, number) : next_checked(memory, rule, drafts, number);
+        const Candidate& text = next.text;
+        const std::uint32_t entries_up_to = taken.entries + scan.up_to(next.choices);
+        const std::uint32_t rows_up_to = taken.rows + scan.up_to(text.rows);
+        const std::uint32_t pages_up_to = taken.pages + scan.up_to(next.pages);
+        const bool fits = next.exists && entries_up_to <= counts.free_slots && rows_up_to <= most_rows &&
+                          pages_up_to <= counts.free_pages;
+        const std::uint32_t tiles = fits ? divide_up(text.rows, tile_queries) : 0;
         const std::uint32_t tiles_up_to = taken.tiles + scan.up_to(tiles);
         taken.tiles += scan.all();
-        for (std::uint32_t i = 0; fits && i < check.choices; ++i) {
-            const std::uint32_t entry = choices_up_to - check.choices + i;
+        for (std::uint32_t i = 0; fits && i < next.choices; ++i) {
+            const std::uint32_t entry = entries_up_to - next.choices + i;
             const std::uint32_t slot = memory.free_slots[entry];
-            memory.texts[slot] = {
-                .item = static_cast<std::uint32_t>(item), .pages = i == 0 ? pages : 0, .check = i + 1};
+            memory.texts[slot] = {.item = text.item,
+                                  .pages = i == 0 && !of_prefixes ? text.shared + next.pages : 0,
+                                  .shared = text.shared,
+                                  .check = of_prefixes ? check_of_prefix : i + 1};
             memory.entries[entry] = {.slot = slot,
-                                     .first_row = rows_up_to - check.rows,
-                                     .rows = 0,
-                                     .first_position = 0,
+                                     .first_row = rows_up_to - text.rows,
+                                     .rows = text.rows,
+                                     .first_position = text.shared * page_positions,
                                      .first_tile = tiles_up_to - tiles};
             if (i == 0) {
-                take_pages(memory, slot, pages, counts.free_pages - pages_up_to + pages);
+                take_pages(memory, slot, text.shared, next.pages, counts.free_pages - pages_up_to + next.pages);
             }
         }
-        scan.up_to(fits ? check.choices : 0);
-        taken.choices += scan.all();
-        scan.up_to(fits ? check.rows : 0);
+        scan.up_to(fits ? next.choices : 0);
+        taken.entries += scan.all();
+        scan.up_to(fits ? text.rows : 0);
         taken.rows += scan.all();
-        scan.up_to(fits ? pages : 0);
+        scan.up_to(fits ? next.pages : 0);
         taken.pages += scan.all();
         scan.up_to(fits ? 1 : 0);
         taken.items += scan.all();
@@ -146,25 +177,32 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory, Rule 
     }
     __syncthreads();
     list_slots<plan_threads>(memory, counts);
+    const bool of_prefixes = begins_with_prefixes(batch);
     const Taken taken = take_items(memory, rule, drafts, counts, memory.most_rows - counts.continuing, scans);
     for (std::uint32_t i = threadIdx.x; i < counts.continuing; i += plan_threads) {
-        memory.entries[taken.choices + i] = last_token_of(memory, memory.continuing[i], taken.rows + i);
+        memory.entries[taken.entries + i] = last_token_of(memory, memory.continuing[i], taken.rows + i);
+    }
+    const std::uint32_t rows = taken.rows + counts.continuing;
+    std::uint32_t free_pages = counts.free_pages - taken.pages;
+    if (rows == 0) {
+        free_pages = free_shared_pages(memory, free_pages);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        batch.next += taken.items;
-        batch.beginning = taken.choices;
+        (of_prefixes ? batch.next_prefix : batch.next) += taken.items;
+        batch.beginning = taken.entries;
         batch.continued = counts.continuing;
-        batch.entries = taken.choices + counts.continuing;
+        batch.entries = taken.entries + counts.continuing;
         if (batch.entries == 0 && batch.next < batch.items) {
             __trap();  // a text that fits no pass
         }
         batch.beginning_rows = taken.rows;
-        batch.rows = taken.rows + counts.continuing;
+        batch.rows = rows;
         batch.tiles = taken.tiles;
         batch.long_texts = 0;
         batch.longest_text = 0;
-        batch.free_pages = counts.free_pages - taken.pages;
+        batch.free_pages = free_pages;
+        batch.shared_pages = rows == 0 ? 0 : batch.shared_pages;
         batch.set_more();
     }
 }
@@ -188,6 +226,25 @@ __device__ std::uint32_t doubtful_choice(const ChoiceDoubt* choices, std::uint32
     return 0;
 }
 
+/// Lists an entry's rows, which begin a draft's text or are a path of prefixes, and their tiles. Called by a warp.
+/// `in`: the item; `draft`: what follows its prompt.
+__device__ void list_first_rows(const Memory& memory, const Entry& entry, const std::byte* in,
+                                const std::uint32_t* draft) {
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t tokens = reinterpret_cast<const PromptStart*>(in)->tokens;
+    const auto* const prompt = reinterpret_cast<const std::uint32_t*>(in + sizeof(PromptStart));
+    for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
+        const std::uint32_t position = entry.first_position + i;
+        memory.rows[entry.first_row + i] = {entry.slot, position,
+                                            position < tokens ? prompt[position] : draft[position - tokens]};
+    }
+    for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
+        memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries,
+                                              entry.first_position};
+    }
+    list_prompt_pages(memory, entry, no_page);
+}
+
 /// One warp per entry: a checked choice's text and entry, which has the pages of the text's first; with the first the
 /// rows up to the last.
 __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, Rule rule, Drafts drafts) {
@@ -208,28 +265,26 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
         }
         const std::byte* const in = batch.in + std::size_t{text.item} * rule.io.input_bytes;
         const std::byte* const out = batch.out + std::size_t{text.item} * rule.io.output_bytes;
+        const auto* const draft = reinterpret_cast<const std::uint32_t*>(out + sizeof(ContinuationStart));
+        if (text.check == check_of_prefix) {
+            list_shared_pages(memory, text.item, entry.slot, entry.rows / page_positions);
+            list_first_rows(memory, entry, in, draft);
+            continue;
+        }
         const auto& start = *reinterpret_cast<const PromptStart*>(in);
         text.number = start.number;
         text.prompt = start.tokens;
         text.made = doubtful_choice(drafts.choices + std::size_t{text.item} * rule.max_new, text.check - 1,
                                     choices_of(*reinterpret_cast<const ContinuationStart*>(out)), *drafts.bounds);
+        list_shared_pages(memory, text.item, entry.slot, text.shared);
         if (text.check == 1) {
-            const auto* const prompt = reinterpret_cast<const std::uint32_t*>(in + sizeof(PromptStart));
-            const auto* const draft = reinterpret_cast<const std::uint32_t*>(out + sizeof(ContinuationStart));
-            entry.rows = drafts.checks[text.item].rows;
-            for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
-                memory.rows[entry.first_row + i] = {entry.slot, i,
-                                                    i < text.prompt ? prompt[i] : draft[i - text.prompt]};
-            }
-            for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
-                memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries};
-            }
-            list_prompt_pages(memory, entry, no_page);
+            list_first_rows(memory, entry, in, draft);
         }
-        entry.rows = text.prompt + text.made;
+        entry.rows = text.prompt + text.made - entry.first_position;
         const std::uint32_t first_slot = memory.entries[e + 1 - text.check].slot;
         const std::uint32_t* const table = memory.page_table + std::size_t{first_slot} * memory.text_pages;
-        for (std::uint32_t i = lane; i < divide_up(entry.rows, page_positions) && text.check != 1; i += warp_lanes) {
+        const std::uint32_t pages = divide_up(text.prompt + text.made, page_positions);
+        for (std::uint32_t i = text.shared + lane; i < pages && text.check != 1; i += warp_lanes) {
             memory.page_table[std::size_t{entry.slot} * memory.text_pages + i] = table[i];
         }
         __syncwarp();  // all lanes have read the text and the entry
@@ -350,6 +405,7 @@ void enqueue_plan_checks(const Memory& memory, const Rule& rule, const Drafts& d
 void enqueue_begin_checks(const Memory& memory, const Rule& rule, const Drafts& drafts, cudaStream_t stream) {
     launch(&find_checks, "find checks", a_warp_each(drafts.count), stream, rule, drafts);
     launch(&begin_checks, "begin checks", {.blocks = 1, .threads = 1}, stream, memory, drafts);
+    enqueue_find_prefixes(memory, rule, stream);
     enqueue_plan_checks(memory, rule, drafts, stream);
 }
 

@@ -1,5 +1,7 @@
 #include "kernels/cuda/decoder/long_prompt_attention.hpp"
 
+#include <type_traits>
+
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/long_prompt_loader.cuh"
 #include "kernels/cuda/decoder/long_prompt_tile.cuh"
@@ -58,12 +60,13 @@ __device__ __forceinline__ void attend(const Memory& memory, const Attention& at
 template <Precision precision, KvCache kind>
 __global__ void __launch_bounds__(block_threads, 1)
     attend_long_prompts(Memory memory, Attention attention, Cache cache, std::uint32_t layer,
-                        const __grid_constant__ CUtensorMap rows) {
+                        const __grid_constant__ CUtensorMap rows, const __grid_constant__ CUtensorMap cache_rows) {
     extern __shared__ __align__(pattern_bytes) std::uint8_t long_memory[];
     const LongPromptMemory shared(ptx::shared_address(long_memory));
     if (threadIdx.x == 0) {
         shared.prepare();
         ptx::prefetch_map(&rows);
+        ptx::prefetch_map(&cache_rows);
     }
     __syncthreads();
     ptx::let_next_kernel_start();
@@ -75,7 +78,7 @@ __global__ void __launch_bounds__(block_threads, 1)
     if (group == LongPromptMemory::groups) {
         ptx::give_registers<loading_registers>();
         if (threadIdx.x % warpgroup_threads == 0) {
-            LongPromptLoader(memory, attention, rows, shared).run();
+            LongPromptLoader(memory, attention, cache, layer, rows, cache_rows, shared).run();
         }
     } else {
         ptx::take_registers<computing_registers>();
@@ -85,48 +88,61 @@ __global__ void __launch_bounds__(block_threads, 1)
 
 template <Precision precision, KvCache kind>
 void launch_long_prompts(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
-                         const CUtensorMap& map, cudaStream_t stream) {
+                         const CUtensorMap& rows, const CUtensorMap& cache_rows, cudaStream_t stream) {
     constexpr auto kernel = &attend_long_prompts<precision, kind>;
     constexpr std::uint32_t shared = LongPromptMemory::bytes;
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");
     launch(kernel, "attention of long prompts",
            {.blocks = count_multiprocessors(), .threads = block_threads, .shared_bytes = shared, .chained = true},
-           stream, memory, attention, cache, layer, map);
+           stream, memory, attention, cache, layer, rows, cache_rows);
 }
 
 template <Precision precision>
 void launch_for_cache(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
-                      const CUtensorMap& map, cudaStream_t stream) {
+                      const CUtensorMap& rows, const CUtensorMap& cache_rows, cudaStream_t stream) {
+    const auto launch_with = [&](auto kind) {
+        launch_long_prompts<precision, kind()>(memory, attention, cache, layer, rows, cache_rows, stream);
+    };
     switch (cache.kind) {
         case KvCache::as_computed:
-            launch_long_prompts<precision, KvCache::as_computed>(memory, attention, cache, layer, map, stream);
+            launch_with(std::integral_constant<KvCache, KvCache::as_computed>());
             break;
         case KvCache::fp8:
-            launch_long_prompts<precision, KvCache::fp8>(memory, attention, cache, layer, map, stream);
+            launch_with(std::integral_constant<KvCache, KvCache::fp8>());
             break;
         case KvCache::int8:
-            launch_long_prompts<precision, KvCache::int8>(memory, attention, cache, layer, map, stream);
+            launch_with(std::integral_constant<KvCache, KvCache::int8>());
             break;
     }
+}
+
+/// Of a quantised cache there are none, and no prompt has a past.
+CUtensorMap map_of_cache(Precision precision, const Cache& cache, std::uint32_t layers, const CUtensorMap& none) {
+    return cache.kind == KvCache::as_computed
+               ? make_matrix_map(precision, cache.values, layers * cache.pages * page_positions,
+                                 2 * std::uint64_t{cache.width}, page_positions)
+               : none;
 }
 
 }  // namespace
 
 LongPromptAttention::LongPromptAttention(const Memory& memory, Precision precision, const Attention& attention,
-                                         std::uint32_t rows)
+                                         std::uint32_t rows, const Cache& cache, std::uint32_t layers)
     : memory_(memory),
       precision_(precision),
       attention_(attention),
-      map_(make_matrix_map(precision, attention.queries, rows, attention.stride, step_keys)) {
+      cache_(cache),
+      rows_(make_matrix_map(precision, attention.queries, rows, attention.stride, step_keys)),
+      cache_rows_(map_of_cache(precision, cache, layers, rows_)) {
     expects(has_long_prompts(precision, attention.head_size), "attention of long prompts: bf16 and fp16, heads of 64");
 }
 
-void LongPromptAttention::enqueue(const Cache& cache, std::uint32_t layer, cudaStream_t stream) const {
+void LongPromptAttention::enqueue(std::uint32_t layer, cudaStream_t stream) const {
     if (precision_ == Precision::bf16) {
-        launch_for_cache<Precision::bf16>(memory_, attention_, cache, layer, map_, stream);
+        launch_for_cache<Precision::bf16>(memory_, attention_, cache_, layer, rows_, cache_rows_, stream);
     } else {
-        launch_for_cache<Precision::fp16>(memory_, attention_, cache, layer, map_, stream);
+        launch_for_cache<Precision::fp16>(memory_, attention_, cache_, layer, rows_, cache_rows_, stream);
     }
 }
 

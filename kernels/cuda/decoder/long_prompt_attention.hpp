@@ -34,17 +34,20 @@ namespace sluice::decoder {
 /// 9.0, in a build for 90a. Requires has_long_prompts().
 class LongPromptAttention {
 public:
-    /// `attention.queries` has `rows` rows without gaps.
+    /// `attention.queries` has `rows` rows without gaps, the cache `layers` layers.
     /// Throws Error (unavailable) where the driver has no maps for copies.
-    LongPromptAttention(const Memory& memory, Precision precision, const Attention& attention, std::uint32_t rows);
+    LongPromptAttention(const Memory& memory, Precision precision, const Attention& attention, std::uint32_t rows,
+                        const Cache& cache, std::uint32_t layers);
 
-    void enqueue(const Cache& cache, std::uint32_t layer, cudaStream_t stream) const;
+    void enqueue(std::uint32_t layer, cudaStream_t stream) const;
 
 private:
     Memory memory_;
     Precision precision_;
     Attention attention_;
-    CUtensorMap map_;  // of the rows
+    Cache cache_;
+    CUtensorMap rows_;
+    CUtensorMap cache_rows_;
 };
 
 }  // namespace sluice::decoder

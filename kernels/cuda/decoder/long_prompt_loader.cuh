@@ -6,22 +6,28 @@
 
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/long_prompt_memory.cuh"
+#include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/ptx_cluster.cuh"
 
 namespace sluice::decoder {
 
 /// Takes tiles of long prompts, each in one head, as long as there are any that no other block has taken, and loads
-/// their queries, keys and values. What lies beyond a prompt's end belongs to other texts. By one thread.
+/// their queries, keys and values, from the cache those before the prompt's first row. What lies beyond a prompt's end
+/// belongs to other texts. By one thread.
 class LongPromptLoader {
     using Shared = LongPromptMemory;
 
 public:
-    __device__ __forceinline__ LongPromptLoader(const Memory& memory, const Attention& attention,
-                                                const CUtensorMap& rows, const Shared& shared)
+    /// `rows`: of 64, as `cache` of 16, values of a head.
+    __device__ __forceinline__ LongPromptLoader(const Memory& memory, const Attention& attention, const Cache& cache,
+                                                std::uint32_t layer, const CUtensorMap& rows,
+                                                const CUtensorMap& cache_rows, const Shared& shared)
         : memory_(memory),
           attention_(attention),
           rows_(&rows),
+          cache_rows_(&cache_rows),
           shared_(shared),
+          first_page_(layer * cache.pages),
           texts_(memory.batch->long_texts),
           levels_(divide_up(memory.batch->longest_text, Shared::tile_queries)) {}
 
@@ -68,7 +74,7 @@ private:
         item.prefix = prefix_of(memory_, attention_, item.tile.slot);
         if (item.tile.query < item.tile.rows) {
             const std::uint32_t queries_end = min(item.tile.query + Shared::tile_queries, item.tile.rows);
-            item.steps = divide_up(max(queries_end, item.prefix), step_keys);
+            item.steps = divide_up(max(item.tile.past + queries_end, item.prefix), step_keys);
         }
         return item;
     }
@@ -95,11 +101,30 @@ private:
         shared_.wait_for_room_for_step(step_);
         const std::uint32_t barrier = shared_.step_full(step_);
         const std::uint32_t key_at = attention_.query_width() + attention_.key_head(item.head) * Shared::head_size;
-        const std::uint32_t row = item.tile.first_row + step * step_keys;
+        const std::uint32_t to = shared_.step_at(step_);
         ptx::arrive_expecting(barrier, Shared::step_bytes);
-        load(shared_.step_at(step_), barrier, key_at, row);
-        load(shared_.step_at(step_) + Shared::matrix_bytes, barrier, key_at + attention_.key_width(), row);
+        if (step * step_keys < item.tile.past) {
+            load_pages(item, step, to, barrier);
+        } else {
+            const std::uint32_t row = item.tile.first_row + step * step_keys - item.tile.past;
+            load(to, barrier, key_at, row);
+            load(to + Shared::matrix_bytes, barrier, key_at + attention_.key_width(), row);
+        }
         ++step_;
+    }
+
+    /// A step from the cache.
+    __device__ __forceinline__ void load_pages(const LongTile& item, std::uint32_t step, std::uint32_t to,
+                                               std::uint32_t barrier) const {
+        constexpr std::uint32_t page_bytes = page_positions * Shared::row_bytes;
+        const std::uint32_t key_at = attention_.key_head(item.head) * Shared::head_size;
+        for (std::uint32_t i = 0; i < step_keys / page_positions; ++i) {
+            const std::uint32_t page = page_of(memory_, item.tile.slot, step * step_keys + i * page_positions);
+            const auto row = static_cast<int>((first_page_ + page) * page_positions);
+            ptx::load_2d(to + i * page_bytes, cache_rows_, barrier, static_cast<int>(key_at), row);
+            ptx::load_2d(to + Shared::matrix_bytes + i * page_bytes, cache_rows_, barrier,
+                         static_cast<int>(key_at + attention_.key_width()), row);
+        }
     }
 
     /// 64 rows of a head.
@@ -111,7 +136,9 @@ private:
     const Memory& memory_;
     const Attention& attention_;
     const CUtensorMap* rows_;
+    const CUtensorMap* cache_rows_;
     Shared shared_;
+    std::uint32_t first_page_;  // of the layer
     std::uint32_t texts_;
     std::uint32_t levels_;    // tiles of the longest text
     std::uint32_t step_ = 0;  // number of the next step of all tiles

@@ -21,7 +21,6 @@ struct LongTile {
     std::uint32_t head;
     std::uint32_t prefix;  ///< See prefix_of().
     std::uint32_t steps;   ///< Of keys; 0: there are no more tiles.
-    std::uint32_t unused;
 };
 
 /// A ring of tiles with their queries, and one of steps of 64 keys and values, each with barriers for what is full and
@@ -63,12 +62,12 @@ public:
     }
     __device__ __forceinline__ void set_item(std::uint32_t n, const LongTile& item) const {
         store_shared_16(item_at(n), {item.tile.slot, item.tile.first_row, item.tile.rows, item.tile.query});
-        store_shared_16(item_at(n) + 16, {item.head, item.prefix, item.steps, 0});
+        store_shared_16(item_at(n) + 16, {item.tile.past, item.head, item.prefix, item.steps});
     }
     [[nodiscard]] __device__ __forceinline__ LongTile item(std::uint32_t n) const {
         const uint4 at = ptx::load_shared_16(item_at(n));
         const uint4 of = ptx::load_shared_16(item_at(n) + 16);
-        return {.tile = {at.x, at.y, at.z, at.w}, .head = of.x, .prefix = of.y, .steps = of.z, .unused = 0};
+        return {.tile = {at.x, at.y, at.z, at.w, of.x}, .head = of.y, .prefix = of.z, .steps = of.w};
     }
 
     [[nodiscard]] __device__ __forceinline__ std::uint32_t step_full(std::uint32_t n) const {

@@ -42,7 +42,7 @@ public:
     /// warpgroup's own keys. While a step's scores become weights, the values of the step before are added up.
     template <class Write>
     __device__ __forceinline__ void attend(std::uint32_t first, std::uint32_t steps, const Write& write) {
-        const std::uint32_t own = query_ / step_keys;
+        const std::uint32_t own = (tile_.past + query_) / step_keys;
         const std::uint32_t end = query_ < tile_.rows ? max(own + 1, divide_up(prefix_, step_keys)) : 0;
         if (end != 0) {
             float scores[32] = {};
@@ -103,10 +103,11 @@ public:
 
     /// First position of the page with this warp's own keys, and how many of them there are.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t page_position() const {
-        return query_ + threadIdx.x % warpgroup_threads / warp_lanes * page_positions;
+        return tile_.past + query_ + threadIdx.x % warpgroup_threads / warp_lanes * page_positions;
     }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t page_rows() const {
-        return page_position() < tile_.rows ? tile_.rows - page_position() : 0;
+        const std::uint32_t end = tile_.past + tile_.rows;
+        return page_position() < end ? end - page_position() : 0;
     }
 
     /// Address of 16 bytes of a row of that page: see write_page(). `keys`: as attend() passes it.
@@ -178,7 +179,7 @@ private:
         if (step < own) {
             return;
         }
-        const std::uint32_t query = query_ + threadIdx.x % warpgroup_threads / warp_lanes * 16 + lane() / 4;
+        const std::uint32_t query = page_position() + lane() / 4;
 #pragma unroll
         for (std::uint32_t i = 0; i < 32; ++i) {
             const std::uint32_t key = step * step_keys + i / 4 * 8 + lane() % 4 * 2 + i % 2;
@@ -189,7 +190,7 @@ private:
     /// Values beyond the prompt become zeros: their weights are 0, but 0 times what other texts have there might be
     /// NaN. With a prefix every warpgroup of the block does so, with the same zeros.
     __device__ __forceinline__ void hide_other_texts(std::uint32_t keys, std::uint32_t step) const {
-        const std::uint32_t rows = tile_.rows - step * step_keys;
+        const std::uint32_t rows = tile_.past + tile_.rows - step * step_keys;
         if (rows >= step_keys) {
             return;
         }

@@ -23,7 +23,7 @@ public:
           cache_(common.activations().cache),
           attention_(common.activations().attention(setup.shape, setup.sampling)) {
         if (memory_.long_prompt != no_prompt_is_long) {
-            long_prompts_.emplace(memory_, precision_, attention_, setup.sizes.rows);
+            long_prompts_.emplace(memory_, precision_, attention_, setup.sizes.rows, cache_, setup.shape.layers);
         }
     }
 
@@ -44,7 +44,7 @@ public:
         enqueue_prompt_attention(memory_, precision_, attention_, cache_, number, stream);
         if (long_prompts_) {
             watch("attention of long prompts");
-            long_prompts_->enqueue(cache_, number, stream);
+            long_prompts_->enqueue(number, stream);
         }
         watch("attention to the cache");
         enqueue_cached_attention(memory_, precision_, attention_, cache_, number, Attending::continued, stream);

@@ -1,6 +1,8 @@
+#include "kernels/cuda/counts.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/plan_slots.cuh"
+#include "kernels/cuda/decoder/prefix_pages.cuh"
 #include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -31,11 +33,33 @@ struct Taken {
     std::uint32_t long_texts = 0;
 };
 
-/// Puts an item's text into a free slot; pages as in take_pages().
-__device__ void begin_text(const Memory& memory, const PromptStart& start, std::uint32_t item, std::uint32_t slot,
-                           std::uint32_t pages, std::uint32_t pages_end) {
-    memory.texts[slot] = {.number = start.number, .item = item, .prompt = start.tokens, .pages = pages};
-    take_pages(memory, slot, pages, pages_end);
+/// The item that comes `number` places after the next one.
+__device__ Candidate next_item(const Memory& memory, const Rule& rule, std::uint32_t number) {
+    const Batch& batch = *memory.batch;
+    const std::uint64_t item = std::uint64_t{batch.next} + number;
+    Candidate text;
+    if (item < batch.items) {
+        text.item = static_cast<std::uint32_t>(item);
+        text.start = start_of(batch, rule, text.item);
+        if (text.start.tokens == 0 || text.start.tokens > rule.max_prompt) {
+            __trap();  // not an item of this decoder
+        }
+        text.shared = shared_pages_of(memory, text.item);
+        text.rows = text.start.tokens - text.shared * page_positions;
+    }
+    return text;
+}
+
+/// Puts an item's text into a free slot, with `pages` pages of its own that end at `pages_end` among the free ones.
+__device__ void begin_text(const Memory& memory, const Candidate& text, std::uint32_t slot, std::uint32_t pages,
+                           std::uint32_t pages_end) {
+    memory.texts[slot] = {.number = text.start.number,
+                          .item = text.item,
+                          .prompt = text.start.tokens,
+                          .pages = text.shared + pages,
+                          .shared = text.shared};
+    take_pages(memory, slot, text.shared, pages, pages_end);
+    add_count(memory.batch->counts.shared, std::uint64_t{text.shared} * page_positions);
 }
 
 /// Whether the thread's prompt, which begins in row `first_row`, is among those of a page each that fill a tile of the
@@ -59,34 +83,29 @@ __device__ __forceinline__ bool fills_tile(PlanCounts& counts, bool is_page, std
     return (__funnelshift_r(counts.page_prompts[word], next, first % warp_lanes) & whole_tile) == whole_tile;
 }
 
-/// Takes items in order, as many as fit, one per thread in each round.
+/// Takes items in order, as many as fit, one per thread in each round; or the chunk's prefixes.
 __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& counts) {
-    const Batch& batch = *memory.batch;
+    const bool of_prefixes = begins_with_prefixes(*memory.batch);
     BlockScan<plan_threads> scan(counts.scans);
     Taken taken;
     while (true) {
-        const std::uint64_t item = std::uint64_t{batch.next} + taken.texts + threadIdx.x;
-        PromptStart start;
-        if (item < batch.items) {
-            start = *reinterpret_cast<const PromptStart*>(batch.in + item * rule.io.input_bytes);
-            if (start.tokens == 0 || start.tokens > rule.max_prompt) {
-                __trap();  // not an item of this decoder
-            }
-        }
-        const bool exists = start.tokens != 0;
-        const std::uint32_t pages = exists ? pages_of_text(rule, start.tokens) : 0;
-        const std::uint32_t rows_up_to = taken.rows + scan.up_to(start.tokens);
+        const std::uint32_t number = taken.texts + threadIdx.x;
+        const Candidate text = of_prefixes ? next_prefix(memory, rule, number) : next_item(memory, rule, number);
+        const bool exists = text.rows != 0;
+        const std::uint32_t pages = exists && !of_prefixes ? pages_of_text(rule, text.start.tokens) - text.shared : 0;
+        const std::uint32_t rows_up_to = taken.rows + scan.up_to(text.rows);
         const std::uint32_t pages_up_to = taken.pages + scan.up_to(pages);
         const bool fits = exists && rows_up_to <= memory.most_rows && pages_up_to <= counts.of.free_pages &&
-                          taken.texts + threadIdx.x < counts.of.free_slots;
-        const bool is_long = start.tokens >= memory.long_prompt;
-        const std::uint32_t first_row = rows_up_to - start.tokens;
+                          number < counts.of.free_slots;
+        const bool is_long = text.start.tokens >= memory.long_prompt;
+        const std::uint32_t first_row = rows_up_to - text.rows;
         bool in_product = false;
         if (memory.prompt_pages != nullptr) {
-            in_product = fills_tile(counts, fits && !is_long && start.tokens == page_positions, first_row);
+            in_product =
+                fills_tile(counts, fits && !is_long && text.shared == 0 && text.rows == page_positions, first_row);
         }
         const bool has_tiles = fits && !is_long && !in_product;
-        const std::uint32_t tiles = has_tiles ? divide_up(start.tokens, tile_queries) : 0;
+        const std::uint32_t tiles = has_tiles ? divide_up(text.rows, tile_queries) : 0;
         std::uint32_t first_tile = taken.tiles + scan.up_to(tiles) - tiles;
         taken.tiles += scan.all();
         if (memory.long_prompt <= rule.max_prompt) {
@@ -94,21 +113,24 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
             first_tile = is_long ? up_to - 1 : first_tile;
             taken.long_texts += scan.all();
             if (fits && is_long) {
-                atomicMax(&counts.longest_text, start.tokens);
+                atomicMax(&counts.longest_text, text.rows);
             }
         }
         if (fits) {
-            const std::uint32_t number = taken.texts + threadIdx.x;
             const std::uint32_t slot = memory.free_slots[number];
-            begin_text(memory, start, static_cast<std::uint32_t>(item), slot, pages,
-                       counts.of.free_pages - pages_up_to + pages);
+            if (of_prefixes) {
+                memory.texts[slot] = {.item = text.item, .prompt = text.rows, .check = check_of_prefix};
+            } else {
+                begin_text(memory, text, slot, pages, counts.of.free_pages - pages_up_to + pages);
+            }
             memory.entries[number] = {.slot = slot,
                                       .first_row = first_row,
-                                      .rows = start.tokens,
-                                      .first_position = 0,
-                                      .first_tile = in_product ? no_tile : first_tile};
+                                      .rows = text.rows,
+                                      .first_position = text.shared * page_positions,
+                                      .first_tile = in_product ? no_tile : first_tile,
+                                      .is_long = is_long ? 1U : 0U};
         }
-        scan.up_to(fits ? start.tokens : 0);
+        scan.up_to(fits ? text.rows : 0);
         taken.rows += scan.all();
         scan.up_to(fits ? pages : 0);
         taken.pages += scan.all();
@@ -131,30 +153,37 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
     }
     __syncthreads();
     list_slots<plan_threads>(memory, counts.of);
+    const bool of_prefixes = begins_with_prefixes(batch);
     const Taken taken = take_items(memory, rule, counts);
     const std::uint32_t continued = min(counts.of.continuing, memory.most_rows - taken.rows);
     for (std::uint32_t i = threadIdx.x; i < continued; i += plan_threads) {
         const std::uint32_t slot = memory.continuing[(batch.turn + i) % counts.of.continuing];
         memory.entries[taken.texts + i] = last_token_of(memory, slot, taken.rows + i);
     }
+    const std::uint32_t rows = taken.rows + continued;
+    std::uint32_t free_pages = counts.of.free_pages - taken.pages;
+    if (rows == 0) {
+        free_pages = free_shared_pages(memory, free_pages);
+    }
     __syncthreads();
     if (threadIdx.x == 0) {
-        batch.next += taken.texts;
+        (of_prefixes ? batch.next_prefix : batch.next) += taken.texts;
         batch.beginning = taken.texts;
         batch.continued = continued;
         batch.entries = taken.texts + continued;
         batch.beginning_rows = taken.rows;
-        batch.rows = taken.rows + continued;
+        batch.rows = rows;
         batch.tiles = taken.tiles;
         batch.long_texts = taken.long_texts;
         batch.longest_text = counts.longest_text;
-        batch.free_pages = counts.of.free_pages - taken.pages;
+        batch.free_pages = free_pages;
+        batch.shared_pages = rows == 0 ? 0 : batch.shared_pages;
         batch.turn = counts.of.continuing == 0 ? 0 : (batch.turn + continued) % counts.of.continuing;
         batch.set_more();
     }
 }
 
-/// Lists each entry's rows, one warp per entry; clears the results of new texts.
+/// Lists each entry's rows, and the pages that it shares, one warp per entry; clears the results of new texts.
 __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule rule) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -171,21 +200,31 @@ __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule ru
             list_prompt_pages(memory, entry, no_page);
             continue;
         }
-        const auto* const tokens = reinterpret_cast<const std::uint32_t*>(
-            batch.in + std::size_t{text.item} * rule.io.input_bytes + sizeof(PromptStart));
+        const bool is_prefix = text.check == check_of_prefix;
+        list_shared_pages(memory, text.item, entry.slot, is_prefix ? entry.rows / page_positions : text.shared);
+        const std::uint32_t* const tokens = tokens_of(batch, rule, text.item) + entry.first_position;
         for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
-            memory.rows[entry.first_row + i] = {entry.slot, i, tokens[i]};
+            memory.rows[entry.first_row + i] = {entry.slot, entry.first_position + i, tokens[i]};
         }
         const bool in_product = entry.first_tile == no_tile;
         list_prompt_pages(memory, entry, in_product ? page_of(memory, entry.slot, 0) : no_page);
-        if (!in_product && entry.rows >= memory.long_prompt) {
+        Tile tile{.slot = entry.slot,
+                  .first_row = entry.first_row,
+                  .rows = entry.rows,
+                  .query = 0,
+                  .past = entry.first_position};
+        if (entry.is_long != 0) {
             if (lane == 0) {
-                memory.long_texts[entry.first_tile] = {entry.slot, entry.first_row, entry.rows, 0};
+                memory.long_texts[entry.first_tile] = tile;
             }
         } else if (!in_product) {
             for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
-                memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries};
+                tile.query = i * tile_queries;
+                memory.tiles[entry.first_tile + i] = tile;
             }
+        }
+        if (is_prefix) {
+            continue;
         }
         auto* const result =
             reinterpret_cast<std::uint32_t*>(batch.out + std::size_t{text.item} * rule.io.output_bytes);
@@ -206,6 +245,8 @@ __global__ void begin_chunk(Memory memory, Chunk chunk) {
     batch.items = chunk.active == nullptr ? chunk.items : min(chunk.items, *chunk.active);
     batch.next = 0;
     batch.turn = 0;
+    batch.prefixes = 0;
+    batch.next_prefix = 0;
 }
 
 __global__ void expect_done(Memory memory) {
@@ -217,6 +258,7 @@ __global__ void expect_done(Memory memory) {
 
 void enqueue_begin(const Memory& memory, const Rule& rule, const Chunk& chunk, cudaStream_t stream) {
     launch(&begin_chunk, "begin", {.blocks = 1, .threads = 1}, stream, memory, chunk);
+    enqueue_find_prefixes(memory, rule, stream);
     enqueue_plan(memory, rule, stream);
 }
 

@@ -19,6 +19,8 @@ public:
     [[nodiscard]] Memory memory() const;
 
 private:
+    [[nodiscard]] SharedPrefixes shared() const;
+
     static std::size_t words_of(const Sizes& sizes) {
         return sizes.slots * (std::size_t{2} + sizes.text_pages) + sizes.pages;
     }
@@ -31,6 +33,9 @@ private:
     Buffer long_texts_;
     Buffer words_;
     Buffer prompt_pages_;
+    Buffer prefix_nodes_;
+    Buffer prefix_paths_;
+    Buffer prefix_words_;
     Sizes sizes_;
     std::uint32_t long_prompt_;
 };

@@ -37,9 +37,11 @@ __device__ void list_slots(const Memory& memory, SlotCounts& counts) {
         if (exists) {
             Text& text = memory.texts[slot];
             if (text.complete != 0) {
-                const std::uint32_t at = atomicAdd(&counts.free_pages, text.pages);
-                for (std::uint32_t i = 0; i < text.pages; ++i) {
-                    memory.free_pages[at + i] = memory.page_table[std::size_t{slot} * memory.text_pages + i];
+                const std::uint32_t own = text.pages - text.shared;
+                const std::uint32_t at = atomicAdd(&counts.free_pages, own);
+                for (std::uint32_t i = 0; i < own; ++i) {
+                    memory.free_pages[at + i] =
+                        memory.page_table[std::size_t{slot} * memory.text_pages + text.shared + i];
                 }
                 text.pages = 0;
                 text.complete = 0;
@@ -57,11 +59,11 @@ __device__ void list_slots(const Memory& memory, SlotCounts& counts) {
     return divide_up(prompt + rule.max_new - 1, page_positions);
 }
 
-/// Gives a slot the `pages` pages that end at `pages_end` among the free ones.
-__device__ inline void take_pages(const Memory& memory, std::uint32_t slot, std::uint32_t pages,
+/// Gives a slot the `pages` pages that end at `pages_end` among the free ones, after `shared` others.
+__device__ inline void take_pages(const Memory& memory, std::uint32_t slot, std::uint32_t shared, std::uint32_t pages,
                                   std::uint32_t pages_end) {
     for (std::uint32_t i = 0; i < pages; ++i) {
-        memory.page_table[std::size_t{slot} * memory.text_pages + i] = memory.free_pages[pages_end - 1 - i];
+        memory.page_table[std::size_t{slot} * memory.text_pages + shared + i] = memory.free_pages[pages_end - 1 - i];
     }
 }
 

@@ -25,15 +25,18 @@ public:
     static constexpr std::uint32_t matrix_floats = ordered_step_keys * row_floats;
     static constexpr std::uint32_t warp_floats = 3 * matrix_floats;  // queries, keys, values
 
-    /// `shared`: the warp's. `queries`, `keys`: the prompt's first row, in the head; `page`: of the tile's own keys in
-    /// the cache; null: another head writes them. Besides the keys up to its own a query sees the first `prefix`.
+    /// `shared`: the warp's. `queries`, `keys`: the prompt's first row, in the head; `past`: in the cache; `page`: of
+    /// the tile's own keys in the cache; null: another head writes them. Besides the keys up to its own a query sees
+    /// the first `prefix`.
     __device__ __forceinline__ OrderedPromptTile(const Attention& attention, const Tile& tile, std::uint32_t prefix,
-                                                 const float* queries, const float* keys, float* page, float* shared)
+                                                 const float* queries, const float* keys, const PastKeys<float>& past,
+                                                 float* page, float* shared)
         : attention_(attention),
           tile_(tile),
           prefix_(prefix),
           queries_(queries),
           keys_(keys),
+          past_(past),
           page_(page),
           shared_(shared),
           lane_(threadIdx.x % warp_lanes) {}
@@ -41,13 +44,14 @@ public:
     __device__ __forceinline__ void attend() {
         const std::uint32_t last = max(own(), prefix_ == 0 ? 0 : (prefix_ - 1) / ordered_step_keys);
         float scores[4][2];
-        copy(0, own());
+        copy(0, queries_ + std::size_t{tile_.query} * attention_.stride, attention_.stride, tile_.rows - tile_.query);
+        ptx::commit_copies();
         if (last == 0) {
             bring(scores, 0);
             find_largest(scores, 0);
         } else {
             for (std::uint32_t step = 0; step <= last; ++step) {
-                copy(1, step);
+                copy_keys(1, step);
                 wait();
                 multiply_keys(scores);
                 find_largest(scores, step);
@@ -85,7 +89,7 @@ public:
 private:
     /// The tile's own step.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t own() const {
-        return tile_.query / ordered_step_keys;
+        return (tile_.past + tile_.query) / ordered_step_keys;
     }
 
     static constexpr std::uint32_t row_pieces = head_size / 4;                              // of 16 bytes
@@ -112,18 +116,29 @@ private:
         return shared_ + number * matrix_floats;
     }
 
-    /// Copies matrix `number`, of queries, keys, values, for the rows of a step; zeros beyond the prompt.
-    __device__ __forceinline__ void copy(std::uint32_t number, std::uint32_t step) const {
-        const float* const first = number == 0 ? queries_ : keys_ + (number - 1) * attention_.key_heads * head_size;
+    /// Copies up to 16 rows from `first` on to matrix `number`, of queries, keys, values; zeros beyond the last.
+    __device__ __forceinline__ void copy(std::uint32_t number, const float* first, std::uint32_t stride,
+                                         std::uint32_t rows) const {
         const std::uint32_t to = ptx::shared_address(shared_) + number * (matrix_floats * 4);
 #pragma unroll 4
         for (std::uint32_t i = 0; i < ordered_step_keys * row_pieces; i += warp_lanes) {
             const std::uint32_t row = (i + lane_) / row_pieces;
             const std::uint32_t piece = (i + lane_) % row_pieces;
-            const std::uint32_t of_prompt = step * ordered_step_keys + row;
-            const bool exists = of_prompt < tile_.rows;
+            const bool exists = row < rows;
             ptx::copy_16(to + (row * row_floats + piece * 4) * 4,
-                         first + std::size_t{exists ? of_prompt : 0} * attention_.stride + piece * 4, exists);
+                         first + std::size_t{exists ? row : 0} * stride + piece * 4, exists);
+        }
+    }
+
+    /// The same of a step's keys, or values.
+    __device__ __forceinline__ void copy_keys(std::uint32_t number, std::uint32_t step) const {
+        const std::uint32_t values = (number - 1) * attention_.key_width();
+        const std::uint32_t position = step * ordered_step_keys;
+        if (position < tile_.past) {
+            copy(number, past_.page(step) + values, 2 * past_.width, ordered_step_keys);
+        } else {
+            const std::uint32_t row = position - tile_.past;
+            copy(number, keys_ + values + std::size_t{row} * attention_.stride, attention_.stride, tile_.rows - row);
         }
         ptx::commit_copies();
     }
@@ -135,8 +150,8 @@ private:
 
     /// Copies keys and values and computes scores. The tile's own ones go to the cache.
     __device__ __forceinline__ void bring(float (&scores)[4][2], std::uint32_t step) const {
-        copy(1, step);
-        copy(2, step);
+        copy_keys(1, step);
+        copy_keys(2, step);
         wait();
         if (step == own() && page_ != nullptr) {
             write_cache();
@@ -145,7 +160,7 @@ private:
     }
 
     __device__ __forceinline__ void write_cache() const {
-        const std::uint32_t width = attention_.key_heads * head_size;
+        const std::uint32_t width = attention_.key_width();
 #pragma unroll 4
         for (std::uint32_t i = 0; i < 2 * ordered_step_keys * row_pieces; i += warp_lanes) {
             const std::uint32_t number = (i + lane_) / (ordered_step_keys * row_pieces);  // keys, values
@@ -188,7 +203,8 @@ private:
 
     /// Whether query i sees key j of a step.
     [[nodiscard]] __device__ __forceinline__ bool sees(std::uint32_t i, std::uint32_t j, std::uint32_t step) const {
-        return step * ordered_step_keys + first_key() + 8 * j < max(tile_.query + first_scored() + i + 1, prefix_);
+        return step * ordered_step_keys + first_key() + 8 * j <
+               max(tile_.past + tile_.query + first_scored() + i + 1, prefix_);
     }
 
     __device__ __forceinline__ void find_largest(const float (&scores)[4][2], std::uint32_t step) {
@@ -258,6 +274,7 @@ private:
     std::uint32_t prefix_;
     const float* queries_;
     const float* keys_;
+    const PastKeys<float>& past_;
     float* page_;
     float* shared_;
     std::uint32_t lane_;
@@ -283,9 +300,10 @@ __global__ void __launch_bounds__(ordered_prompt_threads, head_size == 128 ? 2 :
         const std::uint32_t key_at = attention.key_head(head) * head_size;
         const float* const row =
             static_cast<const float*>(attention.queries) + std::size_t{tile.first_row} * attention.stride;
-        float* const page = cached<float>(cache, layer, page_of(memory, tile.slot, tile.query), 0) + key_at;
+        float* const page = cached<float>(cache, layer, page_of(memory, tile.slot, tile.past + tile.query), 0) + key_at;
+        const PastKeys<float> past = past_keys<float>(memory, cache, layer, tile.slot, key_at);
         OfHead of_head(attention, tile, prefix_of(memory, attention, tile.slot), row + at,
-                       row + attention.query_width() + key_at, attention.is_first_of_keys(head) ? page : nullptr,
+                       row + attention.query_width() + key_at, past, attention.is_first_of_keys(head) ? page : nullptr,
                        shared);
         of_head.attend();
         of_head.store(static_cast<float*>(attention.out) + std::size_t{tile.first_row} * attention.out_stride + at);

@@ -16,8 +16,8 @@
 namespace sluice::decoder {
 
 /// Attention of 16 queries of a prompt in one head, by a warp. It takes keys and values in steps of 16, up to those of
-/// its own queries. In a round each warp of a group copies one step for all of them. A query's result does not depend
-/// on the group. Vaswani et al. 2017.
+/// its own queries, from the cache those before the prompt's first row. In a round each warp of a group copies one step
+/// for all of them. A query's result does not depend on the group, nor on where keys come from. Vaswani et al. 2017.
 template <Precision precision, std::uint32_t head_size>
 class PromptTile {
     using Products = PromptProducts<precision, head_size>;
@@ -32,18 +32,20 @@ public:
     using T = typename Products::Value;
     static constexpr std::uint32_t warp_bytes = stages * step_bytes;
 
-    /// `shared`: address of the block's memory. `queries` and `keys`: the head's, in the prompt's first row. A query
-    /// sees the keys up to its own, and the first `prefix`.
+    /// `shared`: address of the block's memory. `queries` and `keys`: the head's, in the prompt's first row; `past`: in
+    /// the cache, where the tile has one. A query sees the keys up to its own, and the first `prefix`.
     __device__ __forceinline__ PromptTile(const Attention& attention, const PromptGroup& group, const Tile& tile,
-                                          std::uint32_t prefix, const T* queries, const T* keys, std::uint32_t shared)
+                                          std::uint32_t prefix, const T* queries, const T* keys,
+                                          const PastKeys<T>& past, std::uint32_t shared)
         : attention_(attention),
           group_(group),
           tile_(tile),
           queries_(queries),
           keys_(keys),
+          past_(past),
           shared_(shared + group.first_warp() * warp_bytes),
           lane_(threadIdx.x % warp_lanes),
-          own_(tile.query / key_rows),
+          own_((tile.past + tile.query) / key_rows),
           prefix_(prefix),
           weights_(attention.scale) {}
 
@@ -131,15 +133,18 @@ private:
         static_assert(warp_lanes % row_pieces == 0 && key_rows % rows_at_once == 0);
         const std::uint32_t first = lane_ / row_pieces;
         const std::uint32_t column = lane_ % row_pieces;
-        const std::uint32_t row = step * key_rows + first;
-        const T* from = keys_ + std::size_t{row} * attention_.stride + column * piece_values;
+        const bool is_past = step * key_rows < tile_.past;
+        const std::uint32_t rows = is_past ? key_rows : tile_.past + tile_.rows - step * key_rows;
+        const std::uint32_t stride = is_past ? 2 * attention_.key_width() : attention_.stride;
+        const T* from = is_past ? past_.page(step) : keys_ + std::size_t{step * key_rows - tile_.past} * stride;
+        from += std::size_t{first} * stride + column * piece_values;
 #pragma unroll
         for (std::uint32_t i = 0; i < key_rows; i += rows_at_once) {
-            const bool exists = row + i < tile_.rows;
+            const bool exists = first + i < rows;
             const std::uint32_t at = to + piece_at<row_bytes>(first + i, column);
             ptx::copy_16(at, from, exists);
             ptx::copy_16(at + matrix_bytes, from + attention_.key_width(), exists);
-            from += rows_at_once * attention_.stride;
+            from += rows_at_once * stride;
         }
     }
 
@@ -213,7 +218,7 @@ private:
         for (std::uint32_t half = 0; half < 2; ++half) {
 #pragma unroll
             for (std::uint32_t i = 0; i < 4; ++i) {
-                const std::uint32_t query = tile_.query + lane_ / 4 + i / 2 * 8;
+                const std::uint32_t query = tile_.past + tile_.query + lane_ / 4 + i / 2 * 8;
                 const std::uint32_t key = step * key_rows + Products::key_of(half, i % 2);
                 scores[half][i] = key < max(query + 1, prefix_) ? scores[half][i] : -INFINITY;
             }
@@ -225,6 +230,7 @@ private:
     const Tile& tile_;
     const T* queries_;
     const T* keys_;
+    const PastKeys<T>& past_;
     std::uint32_t shared_;
     std::uint32_t lane_;
     std::uint32_t own_;  // the step of the tile's own keys

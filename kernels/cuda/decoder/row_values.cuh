@@ -108,6 +108,29 @@ __device__ __forceinline__ std::uint32_t page_of(const Memory& memory, std::uint
     return memory.page_table[std::size_t{slot} * memory.text_pages + position / page_positions];
 }
 
+/// Keys of a text in the cache, of one head; values lie `width` values behind them.
+template <class T>
+struct PastKeys {
+    const std::uint32_t* pages;  ///< Of the text.
+    const T* keys;               ///< Of the layer's first page.
+    std::uint32_t width;         ///< Of all heads' keys.
+
+    /// In the first position of the text's page `number`; the next position is 2 width values on.
+    [[nodiscard]] __device__ __forceinline__ const T* page(std::uint32_t number) const {
+        return keys + std::size_t{pages[number]} * page_positions * 2 * width;
+    }
+};
+
+/// `key_at`: where the head begins among the keys of a position. Not of a quantised cache.
+template <class T>
+[[nodiscard]] __device__ __forceinline__ PastKeys<T> past_keys(const Memory& memory, const Cache& cache,
+                                                               std::uint32_t layer, std::uint32_t slot,
+                                                               std::uint32_t key_at) {
+    return {.pages = memory.page_table + std::size_t{slot} * memory.text_pages,
+            .keys = cached<T>(cache, layer, 0, 0) + key_at,
+            .width = cache.width};
+}
+
 /// Blocks of a kernel with a grid-stride loop.
 inline std::uint32_t blocks_for(std::uint64_t work, std::uint32_t of_block, std::uint32_t most) {
     const std::uint64_t blocks = (work + of_block - 1) / of_block;

@@ -45,14 +45,24 @@ std::uint32_t pages_of(std::uint32_t positions) {
     return (positions + page_positions - 1) / page_positions;
 }
 
-Sizes sizes_for(const TokenSampling& sampling, std::uint32_t slots, std::uint64_t rows) {
+/// Keys and values of a prompt that attends to all of itself depend on what follows, and rounded ones are not those
+/// that the prompt's other rows attend to.
+std::uint32_t pages_to_share(const DecoderShape& shape, const TokenSampling& sampling) {
+    const bool can_share = shape.mask == AttentionMask::causal && sampling.kv_cache == KvCache::as_computed;
+    return can_share ? (sampling.max_prompt - 1) / page_positions : 0;
+}
+
+Sizes sizes_for(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t items, std::uint32_t slots,
+                std::uint64_t rows) {
     const std::uint32_t longest_text = sampling.max_prompt + sampling.max_new - 1;  // the last token is never read
     const std::uint64_t least = std::max(slots, longest_text);
     const std::uint32_t longest = pages_of(longest_text);
     return {.slots = slots,
             .rows = rounded_up(static_cast<std::uint32_t>(std::max(rows, least)), row_multiple),
             .text_pages = longest,
-            .pages = longest};
+            .pages = longest,
+            .items = items,
+            .prompt_pages = pages_to_share(shape, sampling)};
 }
 
 std::uint32_t choice_bytes(std::uint32_t vocabulary, KeptScores kept, bool has_penalty) {
@@ -97,9 +107,17 @@ std::uint32_t within_share(std::uint32_t most, std::uint32_t least, std::uint64_
     return most;
 }
 
-/// With its place in the list of free pages.
+/// With its places in the lists of free and of shared pages.
 std::uint64_t listed_page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
-    return page_bytes(shape, sampling, precision) + sizeof(std::uint32_t);
+    return page_bytes(shape, sampling, precision) + 2 * sizeof(std::uint32_t);
+}
+
+/// Of what finds the prefixes that prompts share.
+std::uint64_t prefix_bytes(const Sizes& sizes) {
+    return sizes.prompt_pages == 0 ? 0
+                                   : prefix_nodes(sizes.items, sizes.prompt_pages) * sizeof(PrefixNode) +
+                                         sizes.items * (sizeof(PrefixPath) + (sizes.prompt_pages + std::uint64_t{1}) *
+                                                                                 sizeof(std::uint32_t));
 }
 
 }  // namespace
@@ -177,11 +195,11 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     return no_bias + sizes.rows * row_bytes(shape, precision, instructions) +
            sizes.rows / tile_queries * (sizeof(Tile) + sizeof(std::uint32_t)) +
            rounded_up(sizes.slots, row_multiple) * slot_bytes(sizes.text_pages, shape, sampling, precision) +
-           sizes.pages * listed_page_bytes(shape, sampling, precision) + sizeof(Batch);
+           sizes.pages * listed_page_bytes(shape, sampling, precision) + prefix_bytes(sizes) + sizeof(Batch);
 }
 
-Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint32_t max_items) {
-    return sizes_for(sampling, std::clamp(max_items, most_checked, least_slots), 0);
+Sizes least_sizes(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items) {
+    return sizes_for(shape, sampling, max_items, std::clamp(max_items, most_checked, least_slots), 0);
 }
 
 Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
@@ -197,7 +215,7 @@ Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Pre
                      std::max({strides.width, strides.queries, strides.expanded, strides.inner}), device_bytes);
     rows = std::min(rows, std::uint64_t{slots} * sampling.max_prompt);
     while (true) {
-        Sizes sizes = sizes_for(sampling, slots, rows);
+        Sizes sizes = sizes_for(shape, sampling, max_items, slots, rows);
         const std::uint64_t wanted = std::uint64_t{std::min(slots, std::max(max_items, 1U))} * sizes.text_pages;
         sizes.pages = 0;
         const std::uint64_t fixed = bytes_of(sizes, shape, sampling, precision, instructions);

@@ -83,7 +83,15 @@ struct Sizes {
     std::uint32_t rows;        ///< Of a pass, at most.
     std::uint32_t text_pages;  ///< Of the longest text.
     std::uint32_t pages;       ///< Of the cache; at least text_pages.
+    std::uint32_t items = 0;   ///< Of a chunk, at most.
+    /// Of a prompt, that other prompts of the chunk may share; 0: none. A prompt's last token is its own.
+    std::uint32_t prompt_pages = 0;
 };
+
+/// Pages of the cache that shared prefixes may have: the longest text finds room beside them.
+[[nodiscard]] constexpr std::uint32_t most_shared_pages(const Sizes& sizes) {
+    return sizes.prompt_pages == 0 ? 0 : (sizes.pages - sizes.text_pages) / 4;
+}
 
 /// Bytes of a page of the cache, in all layers.
 [[nodiscard]] std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision);

@@ -236,6 +236,7 @@ TEST_F(DecoderChecksOnGpu, CorrectTheTokenThatDiffersInEveryPrecision) {
         SCOPED_TRACE(name_of(precision));
         const TokenSampling sampling{.max_prompt = 21, .max_new = 12, .temperature = 0};
         Drafts drafts(device(), precision, model, sampling, 500);
+        EXPECT_GT(drafts.counts().shared, 0U);
         const std::vector<std::byte> texts = drafts.all();
         const std::size_t bytes = texts.size() / drafts.items();
         constexpr float certain = 100;

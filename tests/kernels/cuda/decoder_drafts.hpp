@@ -122,8 +122,16 @@ private:
         return {choices_.as<std::byte>(), items_ * std::size_t{sampling_.max_new} * sizeof(ChoiceDoubt)};
     }
 
+    /// Of three prompts two begin alike.
     [[nodiscard]] std::vector<std::byte> prompts(std::uint32_t vocabulary) const {
-        const std::vector<Tokens> tokens = test::random_prompts(items_, sampling_.max_prompt, vocabulary, 11);
+        std::vector<Tokens> tokens = test::random_prompts(items_, sampling_.max_prompt, vocabulary, 11);
+        for (std::uint32_t i = 0; i < items_; ++i) {
+            if (i % 3 != 0) {
+                const std::size_t alike = std::min<std::size_t>(tokens[i].size(), sampling_.max_prompt * 4 / 5);
+                std::ranges::generate(tokens[i].begin(), tokens[i].begin() + static_cast<std::ptrdiff_t>(alike),
+                                      [token = 0U, vocabulary]() mutable { return token++ * 7 % vocabulary; });
+            }
+        }
         std::vector<std::byte> items(items_ * std::size_t{io_.input_bytes});
         for (std::uint32_t i = 0; i < items_; ++i) {
             const PromptStart start{.number = i, .tokens = static_cast<std::uint32_t>(tokens[i].size())};

@@ -81,7 +81,7 @@ public:
                 const std::uint32_t queries = is_long ? spec.rows : decoder::tile_queries;
                 const bool has_tiles = !has_page(first_row, spec.rows);
                 for (std::uint32_t query = 0; has_tiles && query < spec.rows; query += queries) {
-                    own_tiles.push_back({slot, first_row, spec.rows, query});
+                    own_tiles.push_back({slot, first_row, spec.rows, query, 0});
                 }
                 batch.longest_text = std::max(batch.longest_text, is_long ? spec.rows : 0);
                 ++batch.beginning;
@@ -175,7 +175,8 @@ inline void enqueue_prompts(const Pass& pass, Precision precision, const decoder
     decoder::enqueue_prompt_attention(pass.memory(), precision, attention, cache, layer, nullptr);
     if (pass.memory().long_prompt != decoder::no_prompt_is_long) {
         const auto rows = static_cast<std::uint32_t>(pass.rows.size());
-        decoder::LongPromptAttention(pass.memory(), precision, attention, rows).enqueue(cache, layer, nullptr);
+        decoder::LongPromptAttention(pass.memory(), precision, attention, rows, cache, layer + 1)
+            .enqueue(layer, nullptr);
     }
 }
 

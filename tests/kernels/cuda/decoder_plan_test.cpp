@@ -21,31 +21,47 @@ std::vector<T> read_back(const T* from, std::size_t count) {
     return result;
 }
 
-/// Texts of one chunk that get a token a pass, without a decoder.
+using Prompts = std::vector<std::vector<std::uint32_t>>;
+
+/// Texts of chunks that get a token a pass, without a decoder: its cache has the tokens themselves.
 class PlannedChunk {
 public:
-    static constexpr std::uint32_t items = 60;
-    static constexpr decoder::Sizes sizes{.slots = 12, .rows = 256, .text_pages = 4, .pages = 24};
+    PlannedChunk(Device& device, const decoder::Sizes& sizes, const TokenSampling& sampling,
+                 std::uint32_t long_prompt = decoder::no_prompt_is_long, bool attends_in_product = false)
+        : sizes_(sizes),
+          sampling_(sampling),
+          plan_(device, sizes, long_prompt, attends_in_product),
+          memory_(plan_.memory()),
+          cache_(std::size_t{sizes.pages} * decoder::page_positions) {}
 
-    PlannedChunk(Device& device, std::uint32_t long_prompt, bool attends_in_product)
-        : plan_(device, sizes, long_prompt, attends_in_product), memory_(plan_.memory()) {
-        std::mt19937 engine(3);
-        std::vector<std::byte> bytes(items * rule_.io.input_bytes);
-        for (std::uint32_t i = 0; i < items; ++i) {
-            const auto tokens =
-                static_cast<std::uint32_t>(i < 30 || engine() % 2 == 0 ? 16 : 1 + engine() % sampling_.max_prompt);
-            const PromptStart start{.number = i, .tokens = tokens};
-            prompts_.push_back(tokens);
+    void begin(const Prompts& prompts) {
+        prompts_ = prompts;
+        made_.clear();
+        std::vector<std::byte> bytes(prompts.size() * rule_.io.input_bytes);
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+            const PromptStart start{.number = i, .tokens = static_cast<std::uint32_t>(prompts[i].size())};
             std::memcpy(&bytes[i * rule_.io.input_bytes], &start, sizeof start);
-            for (std::uint32_t t = 0; t < tokens; ++t) {
-                const std::uint32_t token = i * 1000 + t;
-                std::memcpy(&bytes[i * rule_.io.input_bytes + sizeof start + t * sizeof token], &token, sizeof token);
-            }
+            std::memcpy(&bytes[i * rule_.io.input_bytes + sizeof start], prompts[i].data(),
+                        prompts[i].size() * sizeof(std::uint32_t));
         }
-        in_.set(bytes);
-        enqueue_begin(memory_, rule_, {.in = in_.as<const std::byte>(), .out = out_.as<std::byte>(), .items = items},
+        in_ = std::make_unique<DeviceMemory>(std::span<const std::byte>(bytes));
+        out_ = std::make_unique<DeviceMemory>(prompts.size() * rule_.io.output_bytes);
+        enqueue_begin(memory_, rule_,
+                      {.in = in_->as<const std::byte>(),
+                       .out = out_->as<std::byte>(),
+                       .items = static_cast<std::uint32_t>(prompts.size())},
                       nullptr);
+        shared_ = read_back(memory_.batch, 1)[0].shared_pages;
     }
+
+    /// How many pages of the cache the chunk's prefixes have.
+    [[nodiscard]] std::uint32_t shared_pages() const { return shared_; }
+    [[nodiscard]] const std::vector<decoder::PrefixPath> paths() const {
+        return read_back(memory_.shared.paths, prompts_.size());
+    }
+    /// Rows of all passes.
+    [[nodiscard]] std::uint64_t rows() const { return all_rows_; }
+    [[nodiscard]] std::uint64_t prompts_with_pages() const { return prompts_with_pages_; }
 
     /// Checks the pass that is planned and gives each of its texts a token; false: there is none.
     bool take_pass() {
@@ -53,9 +69,11 @@ public:
         if (batch_.more == 0) {
             return false;
         }
-        entries_ = read_back(memory_.entries, sizes.slots);
-        rows_ = read_back(memory_.rows, sizes.rows);
-        texts_ = read_back(memory_.texts, sizes.slots);
+        entries_ = read_back(memory_.entries, sizes_.slots);
+        rows_ = read_back(memory_.rows, sizes_.rows);
+        texts_ = read_back(memory_.texts, sizes_.slots);
+        table_ = read_back(memory_.page_table, std::size_t{sizes_.slots} * sizes_.text_pages);
+        all_rows_ += batch_.rows;
         expect_whole_pass();
         for (std::uint32_t e = 0; e < batch_.entries; ++e) {
             expect_entry(e);
@@ -72,14 +90,14 @@ public:
     void expect_end() {
         enqueue_expect_done(memory_, nullptr);
         check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-        EXPECT_EQ(batch_.free_pages, sizes.pages);
-        std::vector<std::uint32_t> pages = read_back(memory_.free_pages, sizes.pages);
+        EXPECT_EQ(batch_.free_pages, sizes_.pages);
+        EXPECT_EQ(batch_.shared_pages, 0U);
+        std::vector<std::uint32_t> pages = read_back(memory_.free_pages, sizes_.pages);
         std::ranges::sort(pages);
-        for (std::uint32_t i = 0; i < sizes.pages; ++i) {
+        for (std::uint32_t i = 0; i < sizes_.pages; ++i) {
             EXPECT_EQ(pages[i], i);
         }
-        EXPECT_EQ(made_.size(), items);
-        EXPECT_EQ(prompts_with_pages_ != 0, memory_.prompt_pages != nullptr && memory_.long_prompt > 16);
+        EXPECT_EQ(made_.size(), prompts_.size());
         for (const auto& [item, made] : made_) {
             EXPECT_EQ(made, sampling_.max_new) << item;
         }
@@ -87,8 +105,8 @@ public:
 
 private:
     void expect_whole_pass() const {
-        ASSERT_LE(batch_.rows, sizes.rows);
-        ASSERT_LE(batch_.entries, sizes.slots);
+        ASSERT_LE(batch_.rows, sizes_.rows);
+        ASSERT_LE(batch_.entries, sizes_.slots);
         EXPECT_EQ(batch_.entries, batch_.beginning + batch_.continued);
         std::uint32_t row = 0;
         std::uint32_t tiles = 0;
@@ -105,8 +123,9 @@ private:
                 EXPECT_EQ(tile.first_row, entry.first_row);
                 EXPECT_EQ(tile.rows, entry.rows);
                 EXPECT_EQ(tile.query, query);
+                EXPECT_EQ(tile.past, entry.first_position);
             };
-            const bool is_long = entry.rows >= memory_.long_prompt;
+            const bool is_long = prompts_[texts_[entry.slot].item].size() >= memory_.long_prompt;
             if (e < batch_.beginning && is_long) {
                 ASSERT_LT(long_texts, batch_.long_texts);
                 expect_tile(all_long[long_texts++], 0);
@@ -133,11 +152,10 @@ private:
         if (memory_.prompt_pages == nullptr) {
             return;
         }
-        const auto table = read_back(memory_.page_table, std::size_t{sizes.slots} * sizes.text_pages);
         std::vector<std::uint32_t> expected((batch_.rows + 15) / 16, decoder::no_page);
         for (std::uint32_t e = 0; e < batch_.beginning; ++e) {
             if (attends_in_product(e)) {
-                expected[entries_[e].first_row / 16] = table[entries_[e].slot * sizes.text_pages];
+                expected[entries_[e].first_row / 16] = table_[entries_[e].slot * sizes_.text_pages];
                 ++prompts_with_pages_;
             }
         }
@@ -148,7 +166,8 @@ private:
         const std::uint32_t tile = entries_[number].first_row / 128;
         const auto of_tile = std::ranges::count_if(
             entries_.begin(), entries_.begin() + batch_.beginning, [&](const decoder::Entry& entry) {
-                return entry.rows == 16 && entry.first_row % 16 == 0 && entry.first_row / 128 == tile;
+                return entry.rows == 16 && entry.first_position == 0 && entry.first_row % 16 == 0 &&
+                       entry.first_row / 128 == tile;
             });
         return memory_.prompt_pages != nullptr && memory_.long_prompt > 16 && of_tile == 8;
     }
@@ -156,71 +175,249 @@ private:
     void expect_entry(std::uint32_t number) {
         const decoder::Entry& entry = entries_[number];
         decoder::Text& text = texts_[entry.slot];
-        ASSERT_LT(text.item, items);
-        ASSERT_EQ(text.prompt, prompts_[text.item]);
+        ASSERT_LT(text.item, prompts_.size());
+        const bool begins = number < batch_.beginning;
+        if (text.check == decoder::check_of_prefix) {
+            ASSERT_TRUE(begins);
+            ASSERT_EQ(entry.first_position, 0U);
+            ASSERT_EQ(entry.rows % decoder::page_positions, 0U);
+            ASSERT_LT(entry.rows, prompts_[text.item].size());
+            expect_rows(entry, text.item);
+            return;
+        }
+        ASSERT_EQ(text.prompt, prompts_[text.item].size());
         std::uint32_t& made = made_[text.item];
         ASSERT_EQ(text.made, made);
-        const bool begins = number < batch_.beginning;
         ASSERT_EQ(begins, made == 0);
-        ASSERT_EQ(entry.rows, begins ? text.prompt : 1);
-        for (std::uint32_t i = 0; i < entry.rows; ++i) {
-            const decoder::Row& row = rows_[entry.first_row + i];
-            EXPECT_EQ(row.slot, entry.slot);
-            EXPECT_EQ(row.position, begins ? i : text.prompt + made - 1);
-            EXPECT_EQ(row.token, text.item * 1000 + row.position);
-        }
-        text.last = text.item * 1000 + text.prompt + made;
+        ASSERT_EQ(entry.rows, begins ? text.prompt - entry.first_position : 1);
+        ASSERT_EQ(entry.first_position, begins ? text.shared * decoder::page_positions : text.prompt + made - 1);
+        expect_rows(entry, text.item);
+        text.last = token_at(text.item, text.prompt + made);
         text.made = ++made;
         text.complete = made == sampling_.max_new ? 1 : 0;
     }
 
+    /// What comes after a prompt is made up.
+    [[nodiscard]] std::uint32_t token_at(std::uint32_t item, std::uint32_t position) const {
+        const std::vector<std::uint32_t>& prompt = prompts_[item];
+        return position < prompt.size() ? prompt[position] : item * 1000 + position;
+    }
+
+    /// The entry's rows go to the cache, in which all tokens before them are.
+    void expect_rows(const decoder::Entry& entry, std::uint32_t item) {
+        const std::uint32_t* const pages = &table_[entry.slot * std::size_t{sizes_.text_pages}];
+        const auto cached = [&](std::uint32_t position) -> std::uint32_t& {
+            return cache_.at(std::size_t{pages[position / decoder::page_positions]} * decoder::page_positions +
+                             position % decoder::page_positions);
+        };
+        for (std::uint32_t i = 0; i < entry.rows; ++i) {
+            const decoder::Row& row = rows_[entry.first_row + i];
+            EXPECT_EQ(row.slot, entry.slot);
+            EXPECT_EQ(row.position, entry.first_position + i);
+            EXPECT_EQ(row.token, token_at(item, row.position));
+            cached(row.position) = row.token;
+        }
+        for (std::uint32_t position = 0; position < entry.first_position + entry.rows; ++position) {
+            ASSERT_EQ(cached(position), token_at(item, position)) << "item " << item << ", position " << position;
+        }
+    }
+
     void expect_own_pages() const {
-        const auto table = read_back(memory_.page_table, std::size_t{sizes.slots} * sizes.text_pages);
-        std::set<std::uint32_t> seen;
-        std::uint32_t held = 0;
-        for (std::uint32_t slot = 0; slot < sizes.slots; ++slot) {
-            for (std::uint32_t i = 0; i < texts_[slot].pages; ++i, ++held) {
-                seen.insert(table[slot * sizes.text_pages + i]);
+        const auto shared = read_back(memory_.shared.pages, batch_.shared_pages);
+        std::set<std::uint32_t> seen(shared.begin(), shared.end());
+        std::uint32_t held = batch_.shared_pages;
+        for (std::uint32_t slot = 0; slot < sizes_.slots; ++slot) {
+            for (std::uint32_t i = texts_[slot].shared; i < texts_[slot].pages; ++i, ++held) {
+                seen.insert(table_[slot * sizes_.text_pages + i]);
             }
             EXPECT_TRUE(texts_[slot].pages == 0 ||
                         texts_[slot].pages * 16 >= texts_[slot].prompt + sampling_.max_new - 1);
         }
         EXPECT_EQ(seen.size(), held);
-        EXPECT_EQ(held + batch_.free_pages, sizes.pages);
+        EXPECT_EQ(held + batch_.free_pages, sizes_.pages);
     }
 
-    TokenSampling sampling_{.max_prompt = 50, .max_new = 6};
+    decoder::Sizes sizes_;
+    TokenSampling sampling_;
     decoder::Rule rule_ = decoder::rule_of(sampling_);
     decoder::PlanMemory plan_;
     decoder::Memory memory_;
-    DeviceMemory in_{items * decoder_io(sampling_).input_bytes};
-    DeviceMemory out_{items * decoder_io(sampling_).output_bytes};
-    std::vector<std::uint32_t> prompts_;
+    std::unique_ptr<DeviceMemory> in_;
+    std::unique_ptr<DeviceMemory> out_;
+    Prompts prompts_;
     std::map<std::uint32_t, std::uint32_t> made_;  // tokens, by item
-    std::uint32_t prompts_with_pages_ = 0;
+    std::uint64_t prompts_with_pages_ = 0;
+    std::uint64_t all_rows_ = 0;
+    std::uint32_t shared_ = 0;
+    std::vector<std::uint32_t> cache_;
     decoder::Batch batch_{};
     std::vector<decoder::Entry> entries_;
     std::vector<decoder::Row> rows_;
     std::vector<decoder::Text> texts_;
+    std::vector<std::uint32_t> table_;
 };
+
+/// Runs a chunk to its end.
+void expect_all_passes(PlannedChunk& chunk, const Prompts& prompts, const TokenSampling& sampling) {
+    chunk.begin(prompts);
+    std::size_t passes = 0;
+    while (chunk.take_pass()) {
+        ASSERT_FALSE(testing::Test::HasFatalFailure());
+        ASSERT_LT(++passes, prompts.size() * (sampling.max_new + std::size_t{1}));
+    }
+    chunk.expect_end();
+}
 
 /// Fewer slots, rows and pages than the items want: all three run out.
 TEST_F(DecoderPlanOnGpu, GivesEachTextItsTokensInTurn) {
     const auto device = make_cuda_device(0);
+    constexpr TokenSampling sampling{.max_prompt = 50, .max_new = 6};
+    std::mt19937 engine(3);
+    Prompts prompts(60);
+    for (std::uint32_t i = 0; i < prompts.size(); ++i) {
+        prompts[i].resize(i < 30 || engine() % 2 == 0 ? 16 : 1 + engine() % sampling.max_prompt);
+        std::ranges::generate(prompts[i], [token = i * 1000]() mutable { return token++; });
+    }
     for (const std::uint32_t long_prompt : {decoder::no_prompt_is_long, 50U, 20U, 1U}) {
         for (const bool attends_in_product : {false, true}) {
             SCOPED_TRACE(testing::Message() << "long from " << long_prompt << ", pages " << attends_in_product);
-            PlannedChunk chunk(*device, long_prompt, attends_in_product);
+            PlannedChunk chunk(*device, {.slots = 12, .rows = 256, .text_pages = 4, .pages = 24}, sampling, long_prompt,
+                               attends_in_product);
 
-            std::uint32_t passes = 0;
-            while (chunk.take_pass()) {
-                ASSERT_FALSE(HasFatalFailure());
-                ASSERT_LT(++passes, PlannedChunk::items * 7);
-            }
+            expect_all_passes(chunk, prompts, sampling);
 
-            chunk.expect_end();
+            EXPECT_EQ(chunk.prompts_with_pages() != 0, attends_in_product && long_prompt > 16);
         }
     }
+}
+
+/// A tree of prefixes: prompts go on where others have ended, at any place of a page, or are the same.
+Prompts branching_prompts(std::size_t count, std::uint32_t longest, std::uint32_t seed) {
+    std::mt19937 engine(seed);
+    Prompts prompts(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i != 0 && engine() % 8 != 0) {
+            const std::vector<std::uint32_t>& other = prompts[engine() % i];
+            prompts[i].assign(other.begin(),
+                              other.begin() + static_cast<std::ptrdiff_t>(engine() % (other.size() + 1)));
+        }
+        const std::size_t room = longest - prompts[i].size();
+        const std::size_t more = prompts[i].empty()  ? 1 + engine() % longest
+                                 : engine() % 3 == 0 ? 0
+                                                     : engine() % (room + 1);
+        for (std::size_t t = 0; t < more; ++t) {
+            prompts[i].push_back(static_cast<std::uint32_t>(engine() % 50'000));
+        }
+    }
+    return prompts;
+}
+
+/// Pages of each prompt that another one begins with, too: those of long ones by fours, and with long ones only.
+std::vector<std::uint32_t> pages_in_common(const Prompts& prompts, std::uint32_t long_prompt) {
+    std::map<std::pair<bool, std::vector<std::uint32_t>>, std::uint32_t> prefixes;
+    const auto prefix = [&](const std::vector<std::uint32_t>& prompt, std::size_t pages) {
+        return std::pair(prompt.size() >= long_prompt,
+                         std::vector(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(16 * pages)));
+    };
+    for (const std::vector<std::uint32_t>& prompt : prompts) {
+        for (std::size_t pages = 1; 16 * pages < prompt.size(); ++pages) {
+            ++prefixes[prefix(prompt, pages)];
+        }
+    }
+    std::vector<std::uint32_t> common;
+    for (const std::vector<std::uint32_t>& prompt : prompts) {
+        std::uint32_t pages = 0;
+        while (16 * (pages + 1) < prompt.size() && prefixes[prefix(prompt, pages + 1)] > 1) {
+            ++pages;
+        }
+        common.push_back(prompt.size() >= long_prompt ? pages / 4 * 4 : pages);
+    }
+    return common;
+}
+
+/// With room for all prefixes, for some, and for few; chunks follow each other.
+TEST_F(DecoderPlanOnGpu, ComputesPrefixesThatPromptsShareOnce) {
+    const auto device = make_cuda_device(0);
+    constexpr TokenSampling sampling{.max_prompt = 150, .max_new = 3};
+    for (const std::uint32_t long_prompt : {decoder::no_prompt_is_long, 100U}) {
+        for (const std::uint32_t pages : {10'000U, 60U, 20U, 10U}) {
+            SCOPED_TRACE(testing::Message() << "long from " << long_prompt << ", " << pages << " pages");
+            PlannedChunk chunk(
+                *device, {.slots = 50, .rows = 1024, .text_pages = 10, .pages = pages, .items = 200, .prompt_pages = 9},
+                sampling, long_prompt, true);
+            for (const std::uint32_t seed : {1U, 2U, 3U}) {
+                const Prompts prompts = branching_prompts(200, sampling.max_prompt, seed);
+                const std::uint64_t before = chunk.rows();
+
+                ASSERT_NO_FATAL_FAILURE(expect_all_passes(chunk, prompts, sampling));
+
+                EXPECT_LE(chunk.shared_pages(), (pages - 10) / 4);
+                EXPECT_TRUE(chunk.shared_pages() != 0 || pages <= 20);
+                if (pages != 10'000) {
+                    continue;
+                }
+                const std::vector<std::uint32_t> common = pages_in_common(prompts, long_prompt);
+                const std::vector<decoder::PrefixPath> paths = chunk.paths();
+                std::uint64_t rows = prompts.size() * (sampling.max_new - std::uint64_t{1});
+                std::set<std::vector<std::uint32_t>> owned;
+                for (std::size_t i = 0; i < prompts.size(); ++i) {
+                    EXPECT_EQ(paths[i].shared, common[i]) << i;
+                    rows += prompts[i].size() - std::uint64_t{16} * common[i];
+                    rows += paths[i].owned != 0 ? std::uint64_t{16} * common[i] : 0;
+                }
+                EXPECT_EQ(chunk.rows() - before, rows);
+            }
+        }
+    }
+}
+
+/// A few prompts with the same begin are not worth passes of their own.
+TEST_F(DecoderPlanOnGpu, SharesNothingThatSavesLittle) {
+    const auto device = make_cuda_device(0);
+    constexpr TokenSampling sampling{.max_prompt = 20, .max_new = 2};
+    PlannedChunk chunk(*device,
+                       {.slots = 100, .rows = 2048, .text_pages = 2, .pages = 1000, .items = 200, .prompt_pages = 1},
+                       sampling);
+    for (const std::uint32_t same : {2U, 10U}) {
+        Prompts prompts(200, std::vector<std::uint32_t>(20));
+        for (std::uint32_t i = 0; i < prompts.size(); ++i) {
+            prompts[i][0] = i < same ? 0 : i;
+            prompts[i][19] = i;
+        }
+
+        expect_all_passes(chunk, prompts, sampling);
+
+        EXPECT_EQ(chunk.shared_pages(), same == 2 ? 0U : 1U);
+    }
+}
+
+std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31U);
+}
+
+/// Pages whose tokens have the same hash by design: the second two make up for the first two.
+TEST_F(DecoderPlanOnGpu, DoesNotTakePagesOfEqualHashesForEqual) {
+    const auto device = make_cuda_device(0);
+    constexpr TokenSampling sampling{.max_prompt = 40, .max_new = 2};
+    PlannedChunk chunk(*device,
+                       {.slots = 100, .rows = 2048, .text_pages = 3, .pages = 1000, .items = 60, .prompt_pages = 2},
+                       sampling);
+    Prompts prompts(60, std::vector<std::uint32_t>(40));
+    for (std::uint32_t i = 0; i < prompts.size(); ++i) {
+        const std::uint64_t first = i % 3;
+        const std::uint64_t second = mixed(first);
+        prompts[i][0] = static_cast<std::uint32_t>(first);
+        prompts[i][2] = static_cast<std::uint32_t>(second);
+        prompts[i][3] = static_cast<std::uint32_t>(second >> 32U);
+    }
+
+    expect_all_passes(chunk, prompts, sampling);  // compares the tokens
+
+    const std::vector<decoder::PrefixPath> paths = chunk.paths();
+    EXPECT_EQ(paths[3].shared, 2U);  // as the first of all
+    EXPECT_EQ(paths[4].shared, 0U);
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/block.cuh"
+
+/// Plans with prefixes that several prompts share.
+namespace sluice::decoder {
+
+[[nodiscard]] __device__ __forceinline__ const PromptStart& start_of(const Batch& batch, const Rule& rule,
+                                                                     std::uint32_t item) {
+    return *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{item} * rule.io.input_bytes);
+}
+
+[[nodiscard]] __device__ __forceinline__ const std::uint32_t* tokens_of(const Batch& batch, const Rule& rule,
+                                                                        std::uint32_t item) {
+    return reinterpret_cast<const std::uint32_t*>(batch.in + std::size_t{item} * rule.io.input_bytes +
+                                                  sizeof(PromptStart));
+}
+
+/// Prompts share multiples of so many pages: the kernel for long ones takes 64 keys at a time.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t prefix_unit(const Memory& memory, const PromptStart& start) {
+    return start.tokens >= memory.long_prompt ? 64 / page_positions : 1;
+}
+
+/// Pages at the begin of an item's text that are shared.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t shared_pages_of(const Memory& memory, std::uint32_t item) {
+    return memory.batch->shared_pages == 0 || item >= memory.shared.items ? 0 : memory.shared.paths[item].shared;
+}
+
+/// Enters the first `pages` pages of an item's path for a slot. Called by a warp.
+__device__ __forceinline__ void list_shared_pages(const Memory& memory, std::uint32_t item, std::uint32_t slot,
+                                                  std::uint32_t pages) {
+    const SharedPrefixes& shared = memory.shared;
+    for (std::uint32_t i = threadIdx.x % warp_lanes; i < pages; i += warp_lanes) {
+        const PrefixPath& owner = shared.paths[shared.owners[std::size_t{item} * shared.most_pages + i]];
+        memory.page_table[std::size_t{slot} * memory.text_pages + i] =
+            shared.pages[owner.first + i - (owner.pages - owner.owned)];
+    }
+    __syncwarp();
+}
+
+/// Whether the next pass has prefixes only.
+[[nodiscard]] __device__ __forceinline__ bool begins_with_prefixes(const Batch& batch) {
+    return batch.next_prefix < batch.prefixes;
+}
+
+/// What may take a slot in a plan: an item, or a path of prefixes.
+struct Candidate {
+    PromptStart start;  ///< Of the item; no tokens: there is none.
+    std::uint32_t item = 0;
+    std::uint32_t rows = 0;    ///< Of its prompt that the pass computes.
+    std::uint32_t shared = 0;  ///< Pages before those.
+};
+
+/// The path of prefixes that comes `number` places after the next one.
+[[nodiscard]] __device__ __forceinline__ Candidate next_prefix(const Memory& memory, const Rule& rule,
+                                                               std::uint32_t number) {
+    const Batch& batch = *memory.batch;
+    Candidate path;
+    if (batch.next_prefix + number < batch.prefixes) {
+        path.item = memory.shared.texts[batch.next_prefix + number];
+        path.start = start_of(batch, rule, path.item);
+        path.rows = memory.shared.paths[path.item].pages * page_positions;
+    }
+    return path;
+}
+
+/// At a chunk's end its prefixes' pages are free again. All threads of a block call, `free` and the result are how many
+/// there are before and afterwards.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t free_shared_pages(const Memory& memory, std::uint32_t free) {
+    const std::uint32_t pages = memory.batch->shared_pages;
+    for (std::uint32_t i = threadIdx.x; i < pages; i += blockDim.x) {
+        memory.free_pages[free + i] = memory.shared.pages[i];
+    }
+    __syncthreads();
+    return free + pages;
+}
+
+}  // namespace sluice::decoder
