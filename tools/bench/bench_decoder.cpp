@@ -1,12 +1,14 @@
 // GPT-2 of 124M parameters, or another decoder, with random weights on a GPU, from ids in its memory to ids in its
 // memory: each kernel of a pass beside its limit, and whole chunks of prompts of 16 tokens with 8 new ones, greedy or
 // drawn; then, if asked for, prompts of 64 to 512 tokens with 128 new ones, in bf16, fp16 and fp8 with each cache,
-// there and back; prompts of 900 to 1,023 tokens, or of other lengths, with one; what quantised caches and fp8 do to
-// texts, also to those of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's, and beside
-// attention. Certified is the chunks only, with the shares of texts that are checked and that are continued again.
-//   bench_decoder [PRECISION ...] [config=CONFIG.json] [mma] [long] [prefill[=LEAST-MOST]] [passes] [cache]
-//                 [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R]
-//                 [kv_cache=CACHE] [log_probabilities] [prompts=N ...]
+// there and back; prompts of 900 to 1,023 tokens, or of other lengths, with one; 4,096 prompts of an instruction of so
+// many tokens, which they share or each have apart, and 16 to 64 more, with 16 new ones; what quantised caches and fp8
+// do to texts, also to those of a checkpoint; and the products of bf16 or fp16 in each tile beside cuBLASLt's, and
+// beside attention. Certified is the chunks only, with the shares of texts that are checked and that are continued
+// again.
+//   bench_decoder [PRECISION ...] [config=CONFIG.json] [mma] [long] [prefill[=LEAST-MOST]] [instruction=TOKENS]
+//                 [passes] [cache] [MODEL.safetensors] [products] [temperature=T] [top_k=K] [top_p=P]
+//                 [repetition_penalty=R] [kv_cache=CACHE] [log_probabilities] [prompts=N ...]
 //   config: of another decoder, as gpt2's model.config; prompts: numbers of short ones, in place of the usual
 //   mma: as on GPUs without wgmma; passes: of short prompts and of `prefill` the kernels alone, for profilers
 #include <fmt/format.h>
@@ -33,6 +35,7 @@
 #include "tools/bench/bench_main.hpp"
 #include "tools/bench/cuda_bench.hpp"
 #include "tools/bench/decoder_bench.hpp"
+#include "tools/bench/decoder_options.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -220,10 +223,29 @@ void time_long(CudaDevice& gpu, CudaStream& stream, Precision precision, const D
     chunk.print_certification();
 }
 
-struct PromptLengths {
-    std::uint32_t least = 900;
-    std::uint32_t most = small_gpt2.positions - 1;
-};
+/// Both in turn, twice.
+void time_instruction(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
+                      std::uint32_t tokens) {
+    constexpr std::uint32_t most = 64;
+    constexpr std::uint32_t made = 16;
+    const TokenSampling sampling{.max_prompt = tokens + most, .max_new = made, .temperature = 0};
+    const auto app = load(precision, weights, sampling);
+    for (const bool shared : {false, true, false, true}) {
+        const Prompts prompts{.items = 4096,
+                              .least = shared ? 16 : tokens + 16,
+                              .most = tokens + most - (shared ? tokens : 0),
+                              .instruction = shared ? tokens : 0};
+        fmt::print(" an instruction of {} tokens {}, 16 to {} more, {} new ones\n", tokens,
+                   shared ? "that all share" : "each", most, made);
+        Chunk chunk(gpu, *app, sampling, stream, prompts, weights.shape().vocabulary);
+        chunk.check();
+        const double mean = static_cast<double>(chunk.count("prompt_tokens")) / prompts.items;
+        const double limit =
+            prompts.items * flop_of_text(weights.shape(), mean, made) / sustained_flops(limits_of(precision));
+        print_rate(precision, prompts, made, time_chunk(chunk, stream), limit);
+        chunk.print_certification();
+    }
+}
 
 /// The limit: the products, and those of attention, at the same rate.
 void time_prefill(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
@@ -267,96 +289,6 @@ void time_long_of_caches(CudaDevice& gpu, CudaStream& stream, Precision precisio
     }
 }
 
-/// Of prompts of 16 tokens; "NAME=VALUE".
-bool set_option(TokenSampling& sampling, std::string_view word) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string_view::npos) {
-        return false;
-    }
-    const std::string_view name = word.substr(0, equals);
-    const std::string value(word.substr(equals + 1));
-    if (name == "temperature") {
-        sampling.temperature = std::stof(value);
-    } else if (name == "top_k") {
-        sampling.top_k = static_cast<std::uint32_t>(std::stoul(value));
-    } else if (name == "top_p") {
-        sampling.top_p = std::stof(value);
-    } else if (name == "repetition_penalty") {
-        sampling.repetition_penalty = std::stof(value);
-    } else if (const auto cache = enum_of<KvCache>(value); name == "kv_cache" && cache) {
-        sampling.kv_cache = *cache;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-/// In "prefill=LEAST-MOST".
-std::optional<PromptLengths> lengths_in(std::string_view word) {
-    PromptLengths lengths;
-    const bool is_whole = std::sscanf(std::string(word).c_str(), "prefill=%u-%u", &lengths.least, &lengths.most) == 2;
-    const bool fits = lengths.least >= 1 && lengths.least <= lengths.most;
-    return is_whole && fits ? std::optional(lengths) : std::nullopt;
-}
-
-/// In "prompts=N".
-std::optional<std::uint32_t> prompts_in(std::string_view word) {
-    std::uint32_t prompts = 0;
-    const bool is_whole = std::sscanf(std::string(word).c_str(), "prompts=%u", &prompts) == 1;
-    return is_whole && prompts > 0 ? std::optional(prompts) : std::nullopt;
-}
-
-/// What the command line asks for.
-struct Options {
-    std::vector<Precision> precisions{};  ///< Empty: all that the GPU has.
-    CudaDeviceOptions device{};
-    TokenSampling sampling{.max_prompt = prompt_tokens, .max_new = new_tokens, .temperature = 0};
-    std::vector<std::uint32_t> prompts{};  ///< Empty: usual_prompts.
-    bool with_chunks = true;
-    bool with_long = false;
-    std::optional<PromptLengths> prefill{};
-    bool with_cache = false;
-    bool with_products = false;
-    std::filesystem::path checkpoint{};  ///< Empty: none.
-    std::filesystem::path config{};      ///< Empty: GPT-2 of 124M parameters.
-};
-
-/// Null if a word has no meaning here.
-std::optional<Options> parse(std::span<char* const> words) {
-    constexpr std::string_view config_word = "config=";
-    Options options;
-    for (const std::string_view word : words) {
-        if (const auto precision = enum_of<Precision>(word)) {
-            options.precisions.push_back(*precision);
-        } else if (word == "mma") {
-            options.device.instructions = MatrixInstructions::mma;
-        } else if (word == "long") {
-            options.with_long = true;
-        } else if (word == "prefill") {
-            options.prefill.emplace();
-        } else if (const auto lengths = lengths_in(word)) {
-            options.prefill = lengths;
-        } else if (const auto prompts = prompts_in(word)) {
-            options.prompts.push_back(*prompts);
-        } else if (word == "passes") {
-            options.with_chunks = false;
-        } else if (word == "cache") {
-            options.with_cache = true;
-        } else if (word == "products") {
-            options.with_products = true;
-        } else if (word == "log_probabilities") {
-            options.sampling.log_probabilities = true;
-        } else if (word.starts_with(config_word)) {
-            options.config = word.substr(config_word.size());
-        } else if (word.ends_with(".safetensors")) {
-            options.checkpoint = word;
-        } else if (!set_option(options.sampling, word)) {
-            return std::nullopt;
-        }
-    }
-    return options;
-}
-
 std::vector<Precision> precisions_of(const CudaDevice& gpu) {
     std::vector<Precision> all{Precision::bf16, Precision::fp16, Precision::tf32, Precision::fp32};
     if (gpu.instructions() == MatrixInstructions::wgmma) {
@@ -368,7 +300,7 @@ std::vector<Precision> precisions_of(const CudaDevice& gpu) {
 }
 
 void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const DecoderBenchWeights& weights,
-             const Options& options) {
+             const DecoderBenchOptions& options) {
     const bool has_caches = decoder::is_narrow(precision);
     fmt::print("{}\n", name_of(precision));
     if ((options.with_cache || !options.checkpoint.empty()) && !has_caches) {
@@ -390,6 +322,9 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
     if (options.prefill) {
         time_prefill(gpu, stream, precision, weights, *options.prefill, options.with_chunks);
     }
+    if (options.instruction) {
+        time_instruction(gpu, stream, precision, weights, *options.instruction);
+    }
     if (options.with_cache && has_caches) {
         compare_caches(gpu, stream, precision, weights);
     }
@@ -403,13 +338,14 @@ void measure(CudaDevice& gpu, CudaStream& stream, Precision precision, const Dec
 }
 
 int run(int argc, char** argv) {
-    const std::optional<Options> options = parse(std::span<char* const>(argv, argv + argc).subspan(1));
+    const std::optional<DecoderBenchOptions> options =
+        parse_decoder_bench(std::span<char* const>(argv, argv + argc).subspan(1));
     if (!options) {
         fmt::print(stderr,
                    "usage: bench_decoder [fp32 | tf32x3 | fp16x2 | tf32 | fp16 | bf16 | fp8 | certified ...] "
                    "[config=CONFIG.json] "
-                   "[mma] [long] [prefill[=LEAST-MOST]] [passes] [cache] [MODEL.safetensors] [products] "
-                   "[temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [kv_cache=CACHE] "
+                   "[mma] [long] [prefill[=LEAST-MOST]] [instruction=TOKENS] [passes] [cache] [MODEL.safetensors] "
+                   "[products] [temperature=T] [top_k=K] [top_p=P] [repetition_penalty=R] [kv_cache=CACHE] "
                    "[log_probabilities] [prompts=N ...]\n");
         return 64;
     }

@@ -73,11 +73,15 @@ std::vector<std::byte> items_of(const Prompts& prompts, const TokenSampling& sam
     const std::size_t bytes = decoder_io(sampling).input_bytes;
     std::vector<std::byte> in(prompts.items * bytes);
     std::mt19937 engine(1);
+    const auto token = [&] { return static_cast<std::uint32_t>(engine() % vocabulary); };
+    std::vector<std::uint32_t> tokens(prompts.instruction);
+    std::ranges::generate(tokens, token);
     for (std::uint32_t i = 0; i < prompts.items; ++i) {
-        const auto length = static_cast<std::uint32_t>(prompts.least + engine() % (prompts.most - prompts.least + 1));
+        const auto length = static_cast<std::uint32_t>(prompts.instruction + prompts.least +
+                                                       engine() % (prompts.most - prompts.least + 1));
         const PromptStart start{.number = i, .tokens = length};
-        std::vector<std::uint32_t> tokens(length);
-        std::ranges::generate(tokens, [&] { return static_cast<std::uint32_t>(engine() % vocabulary); });
+        tokens.resize(length);
+        std::generate(tokens.begin() + prompts.instruction, tokens.end(), token);
         std::memcpy(&in[i * bytes], &start, sizeof start);
         std::memcpy(&in[i * bytes + sizeof start], tokens.data(), length * sizeof(std::uint32_t));
     }

@@ -47,6 +47,7 @@ struct Prompts {
     std::uint32_t items;
     std::uint32_t least;  ///< Tokens.
     std::uint32_t most;
+    std::uint32_t instruction = 0;  ///< Tokens that all prompts begin with, before those.
 };
 
 /// Items with prompts of random lengths and tokens of a `vocabulary`.
