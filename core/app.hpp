@@ -56,6 +56,10 @@ public:
 
     /// Number of the job's items that every model sees before the first chunk (Model::calibrate); 0 if none.
     [[nodiscard]] virtual std::uint32_t sample_items() const { return 0; }
+
+    /// Makes other items of copies, whose number is `copy` from 1 on: a chunk is timed with copies of a sample, and
+    /// equal items may take a model less time than different ones.
+    virtual void make_others([[maybe_unused]] std::span<std::byte> items, [[maybe_unused]] std::uint32_t copy) const {}
 };
 
 /// How the hardware computes one matrix product of a model.

@@ -31,6 +31,7 @@ public:
     LoadedGpt2(const DecoderShape& shape, const DecoderWeights& weights, const TokenSampling& sampling,
                Precision precision, DeviceKind kind)
         : sampling_(sampling),
+          vocabulary_(shape.vocabulary),
           layer_(decoder_kernels_of(kind, precision).decoder(shape, weights, sampling, weights_)) {}
 
     PackedWeights* weights() override { return &weights_; }
@@ -39,9 +40,13 @@ public:
     }
     std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->least_bytes(max_items); }
     [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
+    void make_others(std::span<std::byte> items, std::uint32_t copy) const override {
+        make_other_prompts(items, copy, sampling_, vocabulary_);
+    }
 
 private:
     TokenSampling sampling_;
+    std::uint32_t vocabulary_;
     PackedWeights weights_;
     std::unique_ptr<DecoderLayer> layer_;
 };

@@ -1,6 +1,7 @@
 #include "apps/gpt2/gpt2_model.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -37,13 +38,25 @@ std::vector<ModelCount> text_counts(const TextCounts& counts) {
 
 }  // namespace
 
+void make_other_prompts(std::span<std::byte> items, std::uint32_t copy, const TokenSampling& sampling,
+                        std::uint32_t vocabulary) {
+    const std::size_t bytes = decoder_io(sampling).input_bytes;
+    for (std::size_t at = 0; at < items.size(); at += bytes) {
+        const std::span<std::byte> first = items.subspan(at + sizeof(PromptStart), sizeof(std::uint32_t));
+        std::uint32_t token = 0;
+        std::memcpy(&token, first.data(), sizeof token);
+        token = static_cast<std::uint32_t>((std::uint64_t{token} + copy) % vocabulary);
+        std::memcpy(first.data(), &token, sizeof token);
+    }
+}
+
 std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder) {
     return std::make_unique<TextModel>(decoder_io(sampling), std::move(decoder), &text_counts);
 }
 
 LoadedCertifiedGpt2::LoadedCertifiedGpt2(const DecoderShape& shape, const DecoderWeights& weights,
                                          const TokenSampling& sampling, DeviceKind kind)
-    : kind_(kind), sampling_(sampling) {
+    : kind_(kind), sampling_(sampling), vocabulary_(shape.vocabulary) {
     constexpr std::array precisions{Precision::fp16, Precision::tf32x3, Precision::fp32};
     for (std::size_t i = 0; i < precisions.size(); ++i) {
         layers_[i] = decoder_kernels_of(kind, precisions[i]).decoder(shape, weights, sampling, weights_);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "core/app.hpp"
 #include "kernels/decoder.hpp"
@@ -11,6 +13,10 @@ namespace sluice::gpt2 {
 
 /// A pass of a decoder on a GPU takes as long for one text as for 64.
 inline constexpr ChunkLimits decoder_chunks{.least = 64};
+
+/// Makes prompts that begin differently, and so share nothing with the others, of items that are copy number `copy`.
+void make_other_prompts(std::span<std::byte> items, std::uint32_t copy, const TokenSampling& sampling,
+                        std::uint32_t vocabulary);
 
 /// A model of one decoder.
 [[nodiscard]] std::unique_ptr<Model> make_gpt2_model(const TokenSampling& sampling, std::unique_ptr<Decoder> decoder);
@@ -31,6 +37,9 @@ public:
     std::uint64_t least_room(std::uint32_t max_items) const override;
     [[nodiscard]] std::uint32_t sample_items() const override;
     [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
+    void make_others(std::span<std::byte> items, std::uint32_t copy) const override {
+        make_other_prompts(items, copy, sampling_, vocabulary_);
+    }
 
 private:
     /// Draws are not checked: errors of their distances have long tails, so that some exceed the bound. A text
@@ -39,6 +48,7 @@ private:
 
     DeviceKind kind_;
     TokenSampling sampling_;
+    std::uint32_t vocabulary_;
     PackedWeights weights_;
     std::array<std::unique_ptr<DecoderLayer>, 3> layers_;  // fp16, tf32x3, fp32
     std::unique_ptr<DecoderLayer> checking_;               // fp16x2; null: no checks

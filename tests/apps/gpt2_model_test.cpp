@@ -1,7 +1,9 @@
 // examples/models/gpt2 continues texts as PyTorch does with the same file (tools/train/gpt2_model.py, fp32, greedy).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,42 @@ TEST(Gpt2Model, ContinuesTextsAsPyTorchDoes) {
         EXPECT_EQ(row.numbers, (std::vector<std::int32_t>{expected[i].prompt_tokens, new_tokens}));
         EXPECT_NEAR(row.log_probability, expected[i].log_probability, 1e-3);  // of 24 tokens, fp32 in another order
     }
+}
+
+/// Copies of prompts that begin as no other: chunks of different prompts are timed.
+TEST(Gpt2Model, MakesOtherPromptsOfCopies) {
+    AppSettings settings = default_settings(gpt2::gpt2_app().keys());
+    const std::string weights = SLUICE_SOURCE_DIR "/examples/models/gpt2/model.safetensors";
+    settings.set_weights(weights);
+    settings.set("generate.max_prompt_tokens", std::uint64_t{32});
+    settings.set("generate.max_new_tokens", new_tokens);
+    const auto app = gpt2::gpt2_app().open(settings);
+    const auto codec = app->make_codec();
+    const std::size_t bytes = app->shape().input_bytes;
+    std::vector<std::byte> items(2 * bytes);
+    codec->encode(0, "If the file does not exist, the", std::span(items).first(bytes));
+    codec->encode(1, "Opens", std::span(items).last(bytes));
+    const auto loaded = load_alone(*app, app->read_weights(weights), Precision::fp32, DeviceKind::host, 1);
+    const auto token = [bytes](const std::vector<std::byte>& of, std::size_t item, std::size_t number) {
+        std::uint32_t value = 0;
+        std::memcpy(&value, &of[item * bytes + sizeof(PromptStart) + number * sizeof value], sizeof value);
+        return value;
+    };
+    std::set<std::uint32_t> firsts{token(items, 0, 0), token(items, 1, 0)};
+    const std::uint32_t copies = 100;
+    for (std::uint32_t copy = 1; copy <= copies; ++copy) {
+        std::vector<std::byte> others = items;
+
+        loaded->make_others(others, copy);
+
+        firsts.insert(token(others, 0, 0));
+        EXPECT_LT(token(others, 0, 0), 768U);  // its vocabulary
+        EXPECT_NE(token(others, 1, 0), token(items, 1, 0));
+        EXPECT_EQ(token(others, 0, 1), token(items, 0, 1));
+        std::memcpy(&others[sizeof(PromptStart)], &items[sizeof(PromptStart)], sizeof(std::uint32_t));
+        EXPECT_TRUE(std::ranges::equal(std::span(others).first(bytes), std::span(items).first(bytes)));
+    }
+    EXPECT_GE(firsts.size(), copies + 1);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "core/clock.hpp"
 #include "core/device/cuda.hpp"
@@ -45,6 +47,20 @@ std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::
     return items;
 }
 
+/// A sample for chunks of up to so many bytes, in which it is repeated.
+std::string for_chunks_of(std::size_t bytes, std::string sample, const LoadedApp& app) {
+    const std::size_t once = sample.size();
+    sample.resize(std::max(bytes, once));
+    const auto items = std::as_writable_bytes(std::span(sample));
+    std::uint32_t copy = 1;
+    for (std::size_t at = once; at < items.size(); at += once, ++copy) {
+        const std::span<std::byte> to = items.subspan(at, std::min(once, items.size() - at));
+        std::ranges::copy(items.first(to.size()), to.begin());
+        app.make_others(to, copy);
+    }
+    return sample;
+}
+
 MeasuredCosts measure(const PreparedJob& job) {
     const std::unique_ptr<Device> device = make_cuda_device(0);
     const JobPlan& plan = job.plan;
@@ -66,13 +82,13 @@ MeasuredCosts measure(const PreparedJob& job) {
                             .weight_bytes = app->weights() == nullptr ? 0 : app->weights()->bytes()};
     const std::unique_ptr<Model> model = app->make_model(*device, room_on_device(needs, memory, 1, device->name()));
     const std::uint64_t items = app->sample_items() != 0 ? job.source->count() : job.source->known().count;
-    const std::string sample =
+    std::string sample =
         read_sample(*job.source, items, std::max(app->sample_items(), least_sample_items), shape.input_bytes);
-    const auto bytes = std::as_bytes(std::span(sample));
     if (app->sample_items() != 0) {
-        model->calibrate(*device->make_stream({}), bytes);
+        model->calibrate(*device->make_stream({}), std::as_bytes(std::span(sample)));
     }
-    return {.costs = measure_costs(*device, *model, bytes,
+    const std::string timed = for_chunks_of(std::size_t{measured} * shape.input_bytes, std::move(sample), *app);
+    return {.costs = measure_costs(*device, *model, std::as_bytes(std::span(timed)),
                                    {.limits = limits, .most_items = measured, .job_items = plan.items}),
             .job_items = plan.items,
             .least_items = least,
