@@ -93,7 +93,8 @@ decoder::Batch batch_of(const decoder::Memory& memory) {
     return batch;
 }
 
-/// Each pass makes at least one token, or ends or checks a text.
+/// Each pass makes at least one token, ends or checks a text, or computes a prefix, of which there are fewer than
+/// items.
 std::uint32_t most_passes(const decoder::Rule& rule, std::uint32_t items) {
     const std::uint64_t passes = std::uint64_t{items} * (rule.max_new + std::uint64_t{1});
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(passes, UINT32_MAX));

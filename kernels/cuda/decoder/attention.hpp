@@ -60,7 +60,8 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
 
 // The others require has_tensor_heads(), and add their rows' keys and values to the cache.
 
-/// Rows of prompts that have tiles, in bf16 or fp16, on the tensor cores; their keys and values are among the rows.
+/// Rows of prompts that have tiles, in bf16 or fp16, on the tensor cores; their keys and values are among the rows, or
+/// in the cache before.
 void enqueue_prompt_attention(const Memory& memory, Precision precision, const Attention& attention, const Cache& cache,
                               std::uint32_t layer, cudaStream_t stream);
 

@@ -112,6 +112,8 @@ struct Batch {
     std::uint32_t prefixes = 0;        ///< Of the chunk.
     std::uint32_t next_prefix = 0;     ///< The first that no pass has computed.
     std::uint32_t shared_pages = 0;    ///< Of the cache, which they have.
+    std::uint64_t prompt_rows = 0;     ///< Of a chunk's prompts, as far as these may share prefixes.
+    std::uint64_t saved_rows = 0;      ///< Of those, by sharing.
     std::uint32_t beginning = 0;       ///< Entries of new texts; these come first.
     std::uint32_t continued = 0;       ///< Entries of other texts, after those.
     std::uint32_t entries = 0;         ///< Both.
@@ -119,7 +121,7 @@ struct Batch {
     std::uint32_t rows = 0;
     std::uint32_t tiles = 0;
     std::uint32_t long_texts = 0;    ///< New texts whose prompts are long.
-    std::uint32_t longest_text = 0;  ///< Tokens of the longest of their prompts.
+    std::uint32_t longest_text = 0;  ///< Rows of the longest of their prompts.
     std::uint32_t long_taken = 0;    ///< Tiles of theirs that a kernel at work has taken; 0 between kernels.
     std::uint32_t free_pages = 0;
     std::uint32_t turn = 0;                       ///< Index in Memory::continuing at which the next pass begins.

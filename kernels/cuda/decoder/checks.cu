@@ -109,7 +109,7 @@ __device__ CheckedText next_checked(const Memory& memory, const Rule& rule, cons
     return next;
 }
 
-/// A path of prefixes, which has one entry.
+/// An owner of prefixes, which has one entry.
 __device__ CheckedText next_checked_prefix(const Memory& memory, const Rule& rule, std::uint32_t number) {
     const Candidate path = next_prefix(memory, rule, number);
     return {.text = path, .exists = path.rows != 0, .choices = path.rows != 0 ? 1U : 0U};
@@ -226,7 +226,7 @@ __device__ std::uint32_t doubtful_choice(const ChoiceDoubt* choices, std::uint32
     return 0;
 }
 
-/// Lists an entry's rows, which begin a draft's text or are a path of prefixes, and their tiles. Called by a warp.
+/// Lists an entry's rows, which begin a draft's text or are of a prefix, and their tiles. Called by a warp.
 /// `in`: the item; `draft`: what follows its prompt.
 __device__ void list_first_rows(const Memory& memory, const Entry& entry, const std::byte* in,
                                 const std::uint32_t* draft) {
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
         const std::byte* const out = batch.out + std::size_t{text.item} * rule.io.output_bytes;
         const auto* const draft = reinterpret_cast<const std::uint32_t*>(out + sizeof(ContinuationStart));
         if (text.check == check_of_prefix) {
-            list_shared_pages(memory, text.item, entry.slot, entry.rows / page_positions);
+            list_shared_pages(memory, text.item, entry.slot, (entry.first_position + entry.rows) / page_positions);
             list_first_rows(memory, entry, in, draft);
             continue;
         }
@@ -405,7 +405,7 @@ void enqueue_plan_checks(const Memory& memory, const Rule& rule, const Drafts& d
 void enqueue_begin_checks(const Memory& memory, const Rule& rule, const Drafts& drafts, cudaStream_t stream) {
     launch(&find_checks, "find checks", a_warp_each(drafts.count), stream, rule, drafts);
     launch(&begin_checks, "begin checks", {.blocks = 1, .threads = 1}, stream, memory, drafts);
-    enqueue_find_prefixes(memory, rule, stream);
+    enqueue_find_prefixes(memory, rule, drafts.checks, stream);
     enqueue_plan_checks(memory, rule, drafts, stream);
 }
 

@@ -57,8 +57,8 @@ private:
         return atomicInc(&memory_.batch->long_taken, all + gridDim.x - 1);
     }
 
-    /// Tile number `n` of all; without steps, if its text is too short for it. Of some texts, those with the most keys
-    /// come first: blocks end at about the same time.
+    /// Tile number `n` of all; without steps, if its text is too short for it. Of some texts, those with the most rows
+    /// before them come first: blocks end at about the same time.
     [[nodiscard]] __device__ __forceinline__ LongTile item_of(std::uint32_t n) const {
         const std::uint32_t of_texts = side_by_side * levels_ * attention_.heads;
         const std::uint32_t last = max(texts_ / side_by_side, 1U) - 1;  // has the rest, too

@@ -119,7 +119,8 @@ __device__ Taken take_items(const Memory& memory, const Rule& rule, PlanCounts& 
         if (fits) {
             const std::uint32_t slot = memory.free_slots[number];
             if (of_prefixes) {
-                memory.texts[slot] = {.item = text.item, .prompt = text.rows, .check = check_of_prefix};
+                memory.texts[slot] = {.item = text.item, .check = check_of_prefix};
+                add_count(memory.batch->counts.shared, 0 - std::uint64_t{text.rows});  // computed after all
             } else {
                 begin_text(memory, text, slot, pages, counts.of.free_pages - pages_up_to + pages);
             }
@@ -201,7 +202,8 @@ __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule ru
             continue;
         }
         const bool is_prefix = text.check == check_of_prefix;
-        list_shared_pages(memory, text.item, entry.slot, is_prefix ? entry.rows / page_positions : text.shared);
+        list_shared_pages(memory, text.item, entry.slot,
+                          is_prefix ? (entry.first_position + entry.rows) / page_positions : text.shared);
         const std::uint32_t* const tokens = tokens_of(batch, rule, text.item) + entry.first_position;
         for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
             memory.rows[entry.first_row + i] = {entry.slot, entry.first_position + i, tokens[i]};
@@ -258,7 +260,7 @@ __global__ void expect_done(Memory memory) {
 
 void enqueue_begin(const Memory& memory, const Rule& rule, const Chunk& chunk, cudaStream_t stream) {
     launch(&begin_chunk, "begin", {.blocks = 1, .threads = 1}, stream, memory, chunk);
-    enqueue_find_prefixes(memory, rule, stream);
+    enqueue_find_prefixes(memory, rule, nullptr, stream);
     enqueue_plan(memory, rule, stream);
 }
 

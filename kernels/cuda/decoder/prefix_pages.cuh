@@ -19,11 +19,6 @@ namespace sluice::decoder {
                                                   sizeof(PromptStart));
 }
 
-/// Prompts share multiples of so many pages: the kernel for long ones takes 64 keys at a time.
-[[nodiscard]] __device__ __forceinline__ std::uint32_t prefix_unit(const Memory& memory, const PromptStart& start) {
-    return start.tokens >= memory.long_prompt ? 64 / page_positions : 1;
-}
-
 /// Pages at the begin of an item's text that are shared.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t shared_pages_of(const Memory& memory, std::uint32_t item) {
     return memory.batch->shared_pages == 0 || item >= memory.shared.items ? 0 : memory.shared.paths[item].shared;
@@ -46,25 +41,33 @@ __device__ __forceinline__ void list_shared_pages(const Memory& memory, std::uin
     return batch.next_prefix < batch.prefixes;
 }
 
-/// What may take a slot in a plan: an item, or a path of prefixes.
+/// What may take a slot in a plan: an item, or those pages of prefixes that it owns.
 struct Candidate {
-    PromptStart start;  ///< Of the item; no tokens: there is none.
+    PromptStart start;  ///< Of the item.
     std::uint32_t item = 0;
-    std::uint32_t rows = 0;    ///< Of its prompt that the pass computes.
+    std::uint32_t rows = 0;    ///< Of its prompt that the pass computes; 0: there is no candidate.
     std::uint32_t shared = 0;  ///< Pages before those.
 };
 
-/// The path of prefixes that comes `number` places after the next one.
+/// The owner that comes `number` places after the next one, if it has the same level: the pages before its own ones,
+/// which are of lower levels, have been computed then.
 [[nodiscard]] __device__ __forceinline__ Candidate next_prefix(const Memory& memory, const Rule& rule,
                                                                std::uint32_t number) {
     const Batch& batch = *memory.batch;
-    Candidate path;
-    if (batch.next_prefix + number < batch.prefixes) {
-        path.item = memory.shared.texts[batch.next_prefix + number];
-        path.start = start_of(batch, rule, path.item);
-        path.rows = memory.shared.paths[path.item].pages * page_positions;
+    const SharedPrefixes& shared = memory.shared;
+    Candidate owner;
+    if (batch.next_prefix + number >= batch.prefixes) {
+        return owner;
     }
-    return path;
+    const std::uint32_t item = shared.texts[batch.next_prefix + number];
+    const PrefixPath& path = shared.paths[item];
+    if (path.level == shared.paths[shared.texts[batch.next_prefix]].level) {
+        owner = {.start = start_of(batch, rule, item),
+                 .item = item,
+                 .rows = path.owned * page_positions,
+                 .shared = path.pages - path.owned};
+    }
+    return owner;
 }
 
 /// At a chunk's end its prefixes' pages are free again. All threads of a block call, `free` and the result are how many

@@ -44,9 +44,9 @@ __global__ void __launch_bounds__(prompt_threads, prompt_blocks_at_once<precisio
         const std::uint32_t at = head * head_size;
         const std::uint32_t key_at = attention.key_head(head) * head_size;
         const T* const row = static_cast<const T*>(attention.queries) + std::size_t{tile.first_row} * attention.stride;
+        const PastKeys<T> past = past_keys<T>(memory, cache, layer, tile.slot, key_at);
         OfHead of_head(attention, group, tile, prefix_of(memory, attention, tile.slot), row + at,
-                       row + attention.query_width() + key_at, past_keys<T>(memory, cache, layer, tile.slot, key_at),
-                       ptx::shared_address(prompt_memory));
+                       row + attention.query_width() + key_at, past, ptx::shared_address(prompt_memory));
         of_head.attend();
         if (attention.is_first_of_keys(head)) {
             const std::uint32_t page = page_of(memory, tile.slot, tile.past + tile.query);

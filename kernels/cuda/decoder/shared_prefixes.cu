@@ -1,8 +1,10 @@
 #include "kernels/cuda/decoder/shared_prefixes.hpp"
 
 #include "core/device/cuda_error.hpp"
+#include "kernels/cuda/counts.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/checks.hpp"
 #include "kernels/cuda/decoder/prefix_pages.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -33,15 +35,57 @@ __device__ std::uint64_t hash_of_page(const std::uint32_t* tokens) {
     return hash;
 }
 
-__device__ std::uint32_t sharing_items(const Memory& memory) {
-    return min(memory.batch->items, memory.shared.items);
-}
+/// Items of a chunk that may share prefixes.
+class Sharing {
+public:
+    __device__ __forceinline__ Sharing(const Memory& memory, const Rule& rule, const Check* checks)
+        : memory_(memory), rule_(rule), checks_(checks), items_(min(memory.batch->items, memory.shared.items)) {}
 
-/// Pages of a prompt that others may share, in whole units: the last token is its own.
-__device__ std::uint32_t pages_before_end(const Memory& memory, const PromptStart& start) {
-    const std::uint32_t pages = min((start.tokens - 1) / page_positions, memory.shared.most_pages);
-    return pages - pages % prefix_unit(memory, start);
-}
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t items() const { return items_; }
+    [[nodiscard]] __device__ __forceinline__ const std::uint32_t* tokens(std::uint32_t item) const {
+        return tokens_of(*memory_.batch, rule_, item);
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t count(std::uint32_t item) const {
+        return start_of(*memory_.batch, rule_, item).tokens;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool is_computed(std::uint32_t item) const {
+        return checks_ == nullptr || checks_[item].choices != 0;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool is_long(std::uint32_t item) const {
+        return count(item) >= memory_.long_prompt;
+    }
+    /// Prompts share multiples of so many pages: the kernel for long ones takes 64 keys at a time.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t unit(std::uint32_t item) const {
+        return is_long(item) ? 64 / page_positions : 1;
+    }
+    /// Pages of a prompt that others may share, in whole units: the last token is its own.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t pages(std::uint32_t item) const {
+        if (!is_computed(item)) {
+            return 0;
+        }
+        const std::uint32_t pages = min((count(item) - 1) / page_positions, memory_.shared.most_pages);
+        return pages - pages % unit(item);
+    }
+    /// Whether an item's prompt has, and could share, the tokens of another one's up to the end of page number `page`;
+    /// they are known to be equal before position `begin`. Called by a warp.
+    [[nodiscard]] __device__ bool begins_as(std::uint32_t item, std::uint32_t other, std::uint32_t begin,
+                                            std::uint32_t page) const {
+        bool same = page < pages(other) && is_long(item) == is_long(other);
+        const std::uint32_t end = same ? (page + 1) * page_positions : 0;
+        const std::uint32_t* const own = tokens(item);
+        const std::uint32_t* const others = tokens(other);
+        for (std::uint32_t i = begin + threadIdx.x % warp_lanes; i < end; i += warp_lanes) {
+            same = same && own[i] == others[i];
+        }
+        return __all_sync(every_lane, same) != 0;
+    }
+
+private:
+    const Memory& memory_;
+    const Rule& rule_;
+    const Check* checks_;
+    std::uint32_t items_;
+};
 
 /// Adds an item to the node with a hash. The node's place.
 __device__ std::uint32_t add_to_node(const SharedPrefixes& shared, std::uint64_t hash, std::uint32_t item) {
@@ -60,25 +104,25 @@ __device__ std::uint32_t add_to_node(const SharedPrefixes& shared, std::uint64_t
 }
 
 /// One warp per item: adds its prefixes, a node for each unit of pages. Until find_paths `owners` are nodes' places.
-__global__ void __launch_bounds__(find_threads) add_prefixes(Memory memory, Rule rule) {
-    const Batch& batch = *memory.batch;
+__global__ void __launch_bounds__(find_threads) add_prefixes(Memory memory, Rule rule, const Check* checks) {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15ULL;  // a page of zeros changes the hash, too
     const SharedPrefixes& shared = memory.shared;
-    const std::uint32_t items = sharing_items(memory);
+    const Sharing sharing(memory, rule, checks);
     const std::uint32_t lane = threadIdx.x % warp_lanes;
     const std::uint32_t step = gridDim.x * find_warps;
-    for (std::uint32_t item = (blockIdx.x * find_threads + threadIdx.x) / warp_lanes; item < items; item += step) {
-        const PromptStart& start = start_of(batch, rule, item);
-        const std::uint32_t* const tokens = tokens_of(batch, rule, item);
-        const std::uint32_t pages = pages_before_end(memory, start);
-        const std::uint32_t unit = prefix_unit(memory, start);
+    for (std::uint32_t item = (blockIdx.x * find_threads + threadIdx.x) / warp_lanes; item < sharing.items();
+         item += step) {
+        const std::uint32_t* const tokens = sharing.tokens(item);
+        const std::uint32_t pages = sharing.pages(item);
+        const std::uint32_t unit = sharing.unit(item);
         // What attends by other kernels has other bits.
-        std::uint64_t hash = start.tokens >= memory.long_prompt ? 1 : 0;
+        std::uint64_t hash = sharing.is_long(item) ? 1 : 0;
         for (std::uint32_t first = 0; first < pages; first += warp_lanes) {
             const std::uint32_t page = first + lane;
             const std::uint64_t of_page = page < pages ? hash_of_page(tokens + page * page_positions) : 0;
             std::uint64_t own = 0;
             for (std::uint32_t i = 0; i < min(warp_lanes, pages - first); ++i) {
-                hash = mix(hash + __shfl_sync(every_lane, of_page, static_cast<int>(i)));
+                hash = mix(hash + odd + __shfl_sync(every_lane, of_page, static_cast<int>(i)));
                 own = lane == i ? hash : own;
             }
             const bool ends_unit = page % unit == unit - 1;
@@ -91,123 +135,111 @@ __global__ void __launch_bounds__(find_threads) add_prefixes(Memory memory, Rule
     }
 }
 
-/// Whether an item has the same tokens as another from `begin` to `end`. Called by a warp.
-__device__ bool has_tokens_of(const Batch& batch, const Rule& rule, std::uint32_t item, std::uint32_t other,
-                              std::uint32_t begin, std::uint32_t end) {
-    const std::uint32_t* const own = tokens_of(batch, rule, item);
-    const std::uint32_t* const others = tokens_of(batch, rule, other);
-    bool same = true;
-    for (std::uint32_t i = begin + threadIdx.x % warp_lanes; i < end; i += warp_lanes) {
-        same = same && own[i] == others[i];
-    }
-    return __all_sync(every_lane, same) != 0;
-}
-
-/// One warp per item: who owns the pages that it shares. Owners' tokens are compared: hashes may be equal by design.
-__global__ void __launch_bounds__(find_threads) find_paths(Memory memory, Rule rule) {
-    const Batch& batch = *memory.batch;
+/// One warp per item: who owns the pages that it shares. An owner's tokens are compared, as hashes may be equal by
+/// design: then it has the same path up to there, and has found so itself.
+__global__ void __launch_bounds__(find_threads) find_paths(Memory memory, Rule rule, const Check* checks) {
     const SharedPrefixes& shared = memory.shared;
-    const std::uint32_t items = sharing_items(memory);
+    const Sharing sharing(memory, rule, checks);
     const std::uint32_t step = gridDim.x * find_warps;
-    for (std::uint32_t item = (blockIdx.x * find_threads + threadIdx.x) / warp_lanes; item < items; item += step) {
-        const PromptStart& start = start_of(batch, rule, item);
-        const std::uint32_t pages = pages_before_end(memory, start);
+    for (std::uint32_t item = (blockIdx.x * find_threads + threadIdx.x) / warp_lanes; item < sharing.items();
+         item += step) {
+        const std::uint32_t pages = sharing.pages(item);
         std::uint32_t* const owners = shared.owners + std::size_t{item} * shared.most_pages;
         std::uint32_t compared = item;  // whose tokens are equal up to here
         std::uint32_t page = 0;
         std::uint32_t begins_to_own = 0;
+        std::uint32_t level = 0;
         for (; page < pages; ++page) {
             const PrefixNode& node = shared.nodes[owners[page]];
             const std::uint32_t owner = ~node.not_first;
-            if (node.items < 2) {
+            const std::uint32_t begin = owner == compared ? page * page_positions : 0;
+            if (node.items < 2 || (owner != item && !sharing.begins_as(item, owner, begin, page))) {
                 break;
             }
-            const std::uint32_t begin = owner == compared ? page * page_positions : 0;
-            if (owner != item && !has_tokens_of(batch, rule, item, owner, begin, (page + 1) * page_positions)) {
-                break;
+            if (owner != item) {
+                begins_to_own = page + 1;
+                level += owner != compared ? 1 : 0;
             }
             compared = owner;
-            begins_to_own = owner != item ? page + 1 : begins_to_own;
             __syncwarp();  // all lanes have read the place
             owners[page] = owner;
         }
-        page -= page % prefix_unit(memory, start);
+        page -= page % sharing.unit(item);
         if (threadIdx.x % warp_lanes == 0) {
             shared.paths[item] = {.pages = page,
                                   .owned = page > begins_to_own ? page - begins_to_own : 0,
+                                  .level = level,
                                   .first = no_prefix,
                                   .shared = 0};
         }
     }
 }
 
-/// Gives pages to the owners in order, as far as there is room, and lists these. Whose pages an owner's path begins
-/// with comes before it, so that these have pages, too.
-__global__ void __launch_bounds__(choose_threads) choose_prefixes(Memory memory, Rule rule) {
+/// Gives pages to the owners in order, as far as there is room, and lists these by level. Whose pages an owner's path
+/// begins with comes before it, so that these have pages, too.
+__global__ void __launch_bounds__(choose_threads) choose_prefixes(Memory memory, Rule rule, const Check* checks) {
     __shared__ std::uint32_t scans[choose_threads / warp_lanes];
-    __shared__ unsigned long long rows;   // of all prompts
-    __shared__ unsigned long long saved;  // of those
+    __shared__ std::uint32_t listed[prefix_levels];  // owners of a level; then where the next one's place is
     __shared__ std::uint32_t used;
     const SharedPrefixes& shared = memory.shared;
-    Batch& batch = *memory.batch;
-    const std::uint32_t items = sharing_items(memory);
+    const Sharing sharing(memory, rule, checks);
+    for (std::uint32_t i = threadIdx.x; i < prefix_levels; i += choose_threads) {
+        listed[i] = 0;
+    }
     if (threadIdx.x == 0) {
-        rows = 0;
-        saved = 0;
         used = 0;
     }
+    __syncthreads();
     BlockScan<choose_threads> scan(scans);
     std::uint32_t pages = 0;
-    std::uint32_t texts = 0;
-    unsigned long long own_rows = 0;
-    unsigned long long own_saved = 0;
-    for (std::uint32_t first = 0; first < items; first += choose_threads) {
+    for (std::uint32_t first = 0; first < sharing.items(); first += choose_threads) {
         const std::uint32_t item = first + threadIdx.x;
-        PrefixPath path{};
-        std::uint32_t unit = 1;
-        if (item < items) {
-            const PromptStart& start = start_of(batch, rule, item);
-            path = shared.paths[item];
-            unit = prefix_unit(memory, start);
-            own_rows += start.tokens;
-        }
+        const PrefixPath path = item < sharing.items() ? shared.paths[item] : PrefixPath{};
         const std::uint32_t begin = pages + scan.up_to(path.owned) - path.owned;
         pages += scan.all();
-        std::uint32_t given = begin < shared.room ? min(path.owned, shared.room - begin) : 0;
-        given -= given % unit;
-        const std::uint32_t texts_up_to = texts + scan.up_to(given != 0 ? 1 : 0);
-        texts += scan.all();
+        std::uint32_t given =
+            begin < shared.room && path.level < prefix_levels ? min(path.owned, shared.room - begin) : 0;
+        given -= given == 0 ? 0 : given % sharing.unit(item);
         if (given != 0) {
-            shared.paths[item] = {
-                .pages = path.pages - path.owned + given, .owned = given, .first = begin, .shared = 0};
-            shared.texts[texts_up_to - 1] = item;
+            shared.paths[item] = {.pages = path.pages - path.owned + given,
+                                  .owned = given,
+                                  .level = path.level,
+                                  .first = begin,
+                                  .shared = 0};
+            atomicAdd(&listed[path.level], 1U);
             atomicMax(&used, begin + given);
-        } else {
-            own_saved += path.pages * page_positions;
         }
-    }
-    atomicAdd(&rows, own_rows);
-    atomicAdd(&saved, own_saved);
-    __syncthreads();
-    const bool is_worth_it = saved * least_saved_share >= rows;
-    for (std::uint32_t i = threadIdx.x; i < used && is_worth_it; i += choose_threads) {
-        shared.pages[i] = memory.free_pages[batch.free_pages - 1 - i];
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        batch.prefixes = is_worth_it ? texts : 0;
+        std::uint32_t before = 0;
+        for (std::uint32_t& of_level : listed) {
+            const std::uint32_t count = of_level;
+            of_level = before;
+            before += count;
+        }
+        Batch& batch = *memory.batch;
+        batch.prefixes = before;
         batch.next_prefix = 0;
-        batch.shared_pages = is_worth_it ? used : 0;
-        batch.free_pages -= batch.shared_pages;
+        batch.shared_pages = used;
+        batch.prompt_rows = 0;
+        batch.saved_rows = 0;
+    }
+    __syncthreads();
+    for (std::uint32_t item = threadIdx.x; item < sharing.items(); item += choose_threads) {
+        if (shared.paths[item].first != no_prefix) {
+            shared.texts[atomicAdd(&listed[shared.paths[item].level], 1U)] = item;
+        }
     }
 }
 
 /// One thread per item: how much of its path has pages.
-__global__ void __launch_bounds__(find_threads) share_paths(Memory memory, Rule rule) {
-    const Batch& batch = *memory.batch;
+__global__ void __launch_bounds__(find_threads) share_paths(Memory memory, Rule rule, const Check* checks) {
     const SharedPrefixes& shared = memory.shared;
-    const std::uint32_t items = sharing_items(memory);
-    for (std::uint32_t item = blockIdx.x * find_threads + threadIdx.x; item < items && batch.shared_pages != 0;
+    const Sharing sharing(memory, rule, checks);
+    std::uint64_t rows = 0;
+    std::uint64_t saved = 0;  // may be less than 0 for a while
+    for (std::uint32_t item = blockIdx.x * find_threads + threadIdx.x; item < sharing.items();
          item += gridDim.x * find_threads) {
         PrefixPath& path = shared.paths[item];
         const std::uint32_t* const owners = shared.owners + std::size_t{item} * shared.most_pages;
@@ -217,22 +249,47 @@ __global__ void __launch_bounds__(find_threads) share_paths(Memory memory, Rule 
             ++pages;
         }
         path.shared = pages;
+        rows += sharing.is_computed(item) ? sharing.count(item) : 0;
+        saved += std::uint64_t{pages} * page_positions;
+        saved -= path.first == no_prefix ? 0 : std::uint64_t{path.owned} * page_positions;
+    }
+    add_count(memory.batch->prompt_rows, sum_of_warp(rows));
+    add_count(memory.batch->saved_rows, sum_of_warp(saved));
+}
+
+/// Takes the prefixes' pages, if they are worth it. One block.
+__global__ void __launch_bounds__(choose_threads) take_shared_pages(Memory memory) {
+    Batch& batch = *memory.batch;
+    const bool is_worth_it = batch.saved_rows * least_saved_share >= batch.prompt_rows;
+    const std::uint32_t pages = is_worth_it ? batch.shared_pages : 0;
+    for (std::uint32_t i = threadIdx.x; i < pages; i += choose_threads) {
+        memory.shared.pages[i] = memory.free_pages[batch.free_pages - 1 - i];
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        batch.prefixes = pages == 0 ? 0 : batch.prefixes;
+        batch.shared_pages = pages;
+        batch.free_pages -= pages;
     }
 }
 
 }  // namespace
 
-void enqueue_find_prefixes(const Memory& memory, const Rule& rule, cudaStream_t stream) {
+void enqueue_find_prefixes(const Memory& memory, const Rule& rule, const Check* checks, cudaStream_t stream) {
     const SharedPrefixes& shared = memory.shared;
     if (shared.most_pages == 0) {
         return;
     }
-    const std::uint32_t blocks = blocks_for(shared.items, find_warps, most_find_blocks);
+    const LaunchShape by_warps{.blocks = blocks_for(shared.items, find_warps, most_find_blocks),
+                               .threads = find_threads};
+    const LaunchShape by_threads{.blocks = blocks_for(shared.items, find_threads, most_find_blocks),
+                                 .threads = find_threads};
     check_cuda(cudaMemsetAsync(shared.nodes, 0, shared.most_nodes * sizeof(PrefixNode), stream), "cudaMemsetAsync");
-    launch(&add_prefixes, "add prefixes", {.blocks = blocks, .threads = find_threads}, stream, memory, rule);
-    launch(&find_paths, "find paths", {.blocks = blocks, .threads = find_threads}, stream, memory, rule);
-    launch(&choose_prefixes, "choose prefixes", {.blocks = 1, .threads = choose_threads}, stream, memory, rule);
-    launch(&share_paths, "share paths", {.blocks = blocks, .threads = find_threads}, stream, memory, rule);
+    launch(&add_prefixes, "add prefixes", by_warps, stream, memory, rule, checks);
+    launch(&find_paths, "find paths", by_warps, stream, memory, rule, checks);
+    launch(&choose_prefixes, "choose prefixes", {.blocks = 1, .threads = choose_threads}, stream, memory, rule, checks);
+    launch(&share_paths, "share paths", by_threads, stream, memory, rule, checks);
+    launch(&take_shared_pages, "take shared pages", {.blocks = 1, .threads = choose_threads}, stream, memory);
 }
 
 }  // namespace sluice::decoder

@@ -9,6 +9,7 @@
 /// changes no bit of a continuation.
 namespace sluice::decoder {
 
+struct Check;
 struct Memory;
 struct Rule;
 
@@ -19,14 +20,16 @@ struct PrefixNode {
     std::uint32_t items;      ///< How many items do.
 };
 
-/// An item's part of the prefixes. All counts are of pages.
+/// An item's path through the tree of prefixes, in pages.
 struct PrefixPath {
     std::uint32_t pages;   ///< Which other items begin with, too.
     std::uint32_t owned;   ///< The last of those: it is the first item that begins with them.
+    std::uint32_t level;   ///< How many other items own those before.
     std::uint32_t first;   ///< Index in SharedPrefixes::pages of the first that it owns; no_prefix: there are none.
     std::uint32_t shared;  ///< Those that its text uses.
 };
 inline constexpr std::uint32_t no_prefix = UINT32_MAX;
+inline constexpr std::uint32_t prefix_levels = 64;  ///< Prefixes further down the tree are not shared.
 
 /// Device memory.
 struct SharedPrefixes {
@@ -37,8 +40,9 @@ struct SharedPrefixes {
     PrefixNode* nodes = nullptr;      ///< (most_nodes)
     std::uint32_t* owners = nullptr;  ///< (items, most_pages): who owns the pages of its path.
     PrefixPath* paths = nullptr;      ///< (items)
-    std::uint32_t* texts = nullptr;   ///< (items): the items whose paths are computed, Batch::prefixes of them.
-    std::uint32_t* pages = nullptr;   ///< (room): Batch::shared_pages pages of the cache.
+    std::uint32_t* texts =
+        nullptr;  ///< (items): those whose own pages are computed, by level; Batch::prefixes of them.
+    std::uint32_t* pages = nullptr;  ///< (room): Batch::shared_pages pages of the cache.
 };
 
 /// More of the nodes than there may be are free, so that searching takes few steps.
@@ -47,7 +51,7 @@ struct SharedPrefixes {
 }
 
 /// At the begin of a chunk, whose items the batch has: finds its prefixes, and takes their pages from the free ones, if
-/// that saves enough.
-void enqueue_find_prefixes(const Memory& memory, const Rule& rule, cudaStream_t stream);
+/// that saves enough. `checks`: those of drafts, whose items without one share nothing; null: there are none.
+void enqueue_find_prefixes(const Memory& memory, const Rule& rule, const Check* checks, cudaStream_t stream);
 
 }  // namespace sluice::decoder

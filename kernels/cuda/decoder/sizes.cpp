@@ -36,6 +36,7 @@ UsefulSizes useful_sizes(Precision precision) {
 }
 
 constexpr std::uint64_t small_share = 16;
+constexpr std::uint64_t prefix_share = 64;                      // of the memory, at most, to find prefixes
 constexpr std::uint64_t most_values = std::uint64_t{1} << 31U;  // of a tensor: some kernels count them in 32 bits
 
 constexpr std::uint32_t row_multiple = 128;
@@ -52,17 +53,14 @@ std::uint32_t pages_to_share(const DecoderShape& shape, const TokenSampling& sam
     return can_share ? (sampling.max_prompt - 1) / page_positions : 0;
 }
 
-Sizes sizes_for(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t items, std::uint32_t slots,
-                std::uint64_t rows) {
+Sizes sizes_for(const TokenSampling& sampling, std::uint32_t slots, std::uint64_t rows) {
     const std::uint32_t longest_text = sampling.max_prompt + sampling.max_new - 1;  // the last token is never read
     const std::uint64_t least = std::max(slots, longest_text);
     const std::uint32_t longest = pages_of(longest_text);
     return {.slots = slots,
             .rows = rounded_up(static_cast<std::uint32_t>(std::max(rows, least)), row_multiple),
             .text_pages = longest,
-            .pages = longest,
-            .items = items,
-            .prompt_pages = pages_to_share(shape, sampling)};
+            .pages = longest};
 }
 
 std::uint32_t choice_bytes(std::uint32_t vocabulary, KeptScores kept, bool has_penalty) {
@@ -112,12 +110,19 @@ std::uint64_t listed_page_bytes(const DecoderShape& shape, const TokenSampling& 
     return page_bytes(shape, sampling, precision) + 2 * sizeof(std::uint32_t);
 }
 
-/// Of what finds the prefixes that prompts share.
-std::uint64_t prefix_bytes(const Sizes& sizes) {
-    return sizes.prompt_pages == 0 ? 0
-                                   : prefix_nodes(sizes.items, sizes.prompt_pages) * sizeof(PrefixNode) +
-                                         sizes.items * (sizeof(PrefixPath) + (sizes.prompt_pages + std::uint64_t{1}) *
-                                                                                 sizeof(std::uint32_t));
+/// Of what finds the prefixes that the prompts of so many items share.
+std::uint64_t prefix_bytes(std::uint64_t items, std::uint32_t prompt_pages) {
+    return prefix_nodes(items, prompt_pages) * sizeof(PrefixNode) +
+           items * (sizeof(PrefixPath) + (prompt_pages + std::uint64_t{1}) * sizeof(std::uint32_t));
+}
+
+/// Prefixes for as many items as take a small share of the memory.
+void add_prefixes(Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items,
+                  std::uint64_t device_bytes) {
+    const std::uint32_t pages = pages_to_share(shape, sampling);
+    const std::uint64_t most = device_bytes / prefix_share / prefix_bytes(2, pages) * 2;  // a node and a half a page
+    sizes.items = pages == 0 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(max_items, most));
+    sizes.prompt_pages = sizes.items == 0 ? 0 : pages;
 }
 
 }  // namespace
@@ -195,11 +200,12 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
     return no_bias + sizes.rows * row_bytes(shape, precision, instructions) +
            sizes.rows / tile_queries * (sizeof(Tile) + sizeof(std::uint32_t)) +
            rounded_up(sizes.slots, row_multiple) * slot_bytes(sizes.text_pages, shape, sampling, precision) +
-           sizes.pages * listed_page_bytes(shape, sampling, precision) + prefix_bytes(sizes) + sizeof(Batch);
+           sizes.pages * listed_page_bytes(shape, sampling, precision) + prefix_bytes(sizes.items, sizes.prompt_pages) +
+           sizeof(Batch);
 }
 
-Sizes least_sizes(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items) {
-    return sizes_for(shape, sampling, max_items, std::clamp(max_items, most_checked, least_slots), 0);
+Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint32_t max_items) {
+    return sizes_for(sampling, std::clamp(max_items, most_checked, least_slots), 0);
 }
 
 Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
@@ -215,14 +221,17 @@ Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Pre
                      std::max({strides.width, strides.queries, strides.expanded, strides.inner}), device_bytes);
     rows = std::min(rows, std::uint64_t{slots} * sampling.max_prompt);
     while (true) {
-        Sizes sizes = sizes_for(shape, sampling, max_items, slots, rows);
+        const bool is_least = slots == least.slots && rows == 0;
+        Sizes sizes = sizes_for(sampling, slots, rows);
+        if (!is_least) {
+            add_prefixes(sizes, shape, sampling, max_items, device_bytes);
+        }
         const std::uint64_t wanted = std::uint64_t{std::min(slots, std::max(max_items, 1U))} * sizes.text_pages;
         sizes.pages = 0;
         const std::uint64_t fixed = bytes_of(sizes, shape, sampling, precision, instructions);
         const std::uint64_t room =
             device_bytes > fixed ? (device_bytes - fixed) / listed_page_bytes(shape, sampling, precision) : 0;
         sizes.pages = static_cast<std::uint32_t>(std::min(room, wanted));
-        const bool is_least = slots == least.slots && rows == 0;
         if (sizes.pages >= std::max<std::uint64_t>(is_least ? 1 : wanted / 4, sizes.text_pages)) {
             return sizes;
         }

@@ -83,8 +83,8 @@ struct Sizes {
     std::uint32_t rows;        ///< Of a pass, at most.
     std::uint32_t text_pages;  ///< Of the longest text.
     std::uint32_t pages;       ///< Of the cache; at least text_pages.
-    std::uint32_t items = 0;   ///< Of a chunk, at most.
-    /// Of a prompt, that other prompts of the chunk may share; 0: none. A prompt's last token is its own.
+    std::uint32_t items = 0;   ///< Of a chunk, whose prompts may share prefixes.
+    /// Of a prompt, that others may share; 0: none. A prompt's last token is its own.
     std::uint32_t prompt_pages = 0;
 };
 
@@ -108,7 +108,8 @@ struct Sizes {
 [[nodiscard]] std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,
                                      Precision precision, MatrixInstructions instructions);
 
-/// The smallest sizes that are used: at most 32 slots, and as few rows and pages as the longest text allows.
+/// The smallest sizes that are used: at most 32 slots, and as few rows and pages as the longest text allows. Nothing is
+/// shared.
 [[nodiscard]] Sizes least_sizes(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items);
 
 /// Within `device_bytes`, which is at least what least_sizes() takes: as many rows and texts as gain something on an

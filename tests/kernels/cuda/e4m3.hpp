@@ -15,7 +15,7 @@ inline float value_of_e4m3(std::byte code) {
 
 inline std::vector<float> values_of_e4m3(std::span<const std::byte> codes) {
     std::vector<float> values(codes.size());
-    std::ranges::transform(codes, values.begin(), value_of_e4m3);
+    std::ranges::transform(codes, values.begin(), [](std::byte code) { return value_of_e4m3(code); });
     return values;
 }
 
