@@ -124,6 +124,7 @@ void CertifiedTexts::enqueue(Stream& stream, const Batch& batch, Inputs in, Outp
 
 TextCounts CertifiedTexts::counts() const {
     TextCounts counts = fast_->counts() + exact_->counts() - certifier_->retracted();
+    counts.shared = fast_->counts().shared;  // of each text once
     if (checking_.writer != nullptr) {
         counts = counts + checking_.writer->counts();  // less than none, where a corrected text is shorter
     }

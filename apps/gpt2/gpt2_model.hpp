@@ -14,7 +14,8 @@ namespace sluice::gpt2 {
 /// A pass of a decoder on a GPU takes as long for one text as for 64.
 inline constexpr ChunkLimits decoder_chunks{.least = 64};
 
-/// Makes prompts that begin differently, and so share nothing with the others, of items that are copy number `copy`.
+/// Changes the first tokens of prompts that are copy number `copy` of a sample: they share prefixes with each other as
+/// the sample's do, but not with the sample's, and with those of few other copies.
 void make_other_prompts(std::span<std::byte> items, std::uint32_t copy, const TokenSampling& sampling,
                         std::uint32_t vocabulary);
 

@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/device/cuda.hpp"
+#include "core/error.hpp"
 #include "core/input/item_source.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/machine/topology_hwloc.hpp"
@@ -50,6 +51,7 @@ std::uint32_t items_for_memory(const LoadedApp& app, const IoShape& shape, std::
 /// A sample for chunks of up to so many bytes, in which it is repeated.
 std::string for_chunks_of(std::size_t bytes, std::string sample, const LoadedApp& app) {
     const std::size_t once = sample.size();
+    expects(once != 0, "tune: a sample of no items");
     sample.resize(std::max(bytes, once));
     const auto items = std::as_writable_bytes(std::span(sample));
     std::uint32_t copy = 1;
