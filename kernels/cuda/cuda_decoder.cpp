@@ -268,7 +268,7 @@ public:
     }
 
     std::uint64_t least_bytes(std::uint32_t max_items) const override {
-        return decoder::bytes_of(decoder::least_sizes(shape_, sampling_, max_items), shape_, sampling_, precision_,
+        return decoder::bytes_of(decoder::least_sizes(sampling_, max_items), shape_, sampling_, precision_,
                                  MatrixInstructions::mma);
     }
 

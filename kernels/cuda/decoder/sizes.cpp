@@ -204,13 +204,13 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
            sizeof(Batch);
 }
 
-Sizes least_sizes(const DecoderShape&, const TokenSampling& sampling, std::uint32_t max_items) {
+Sizes least_sizes(const TokenSampling& sampling, std::uint32_t max_items) {
     return sizes_for(sampling, std::clamp(max_items, most_checked, least_slots), 0);
 }
 
 Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
                    MatrixInstructions instructions, std::uint32_t max_items, std::uint64_t device_bytes) {
-    const Sizes least = least_sizes(shape, sampling, max_items);
+    const Sizes least = least_sizes(sampling, max_items);
     const UsefulSizes useful = useful_sizes(precision);
     const Strides strides = strides_of(shape, precision);
     std::uint32_t slots = within_share(std::clamp(max_items, most_checked, useful.most_slots), useful.slots,

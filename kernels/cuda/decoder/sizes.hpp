@@ -110,7 +110,7 @@ struct Sizes {
 
 /// The smallest sizes that are used: at most 32 slots, and as few rows and pages as the longest text allows. Nothing is
 /// shared.
-[[nodiscard]] Sizes least_sizes(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items);
+[[nodiscard]] Sizes least_sizes(const TokenSampling& sampling, std::uint32_t max_items);
 
 /// Within `device_bytes`, which is at least what least_sizes() takes: as many rows and texts as gain something on an
 /// H200, but more than gain most of it only within a small share of the memory; and pages for all texts, or as there is

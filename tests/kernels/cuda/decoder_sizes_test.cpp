@@ -25,7 +25,7 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
             for (const Precision precision :
                  {Precision::fp32, Precision::tf32x3, Precision::fp16x2, Precision::bf16, Precision::fp8}) {
                 for (const std::uint32_t items : {1U, 40U, 100'000U}) {
-                    const std::uint64_t least = decoder::bytes_of(decoder::least_sizes(shape, sampling, items), shape,
+                    const std::uint64_t least = decoder::bytes_of(decoder::least_sizes(sampling, items), shape,
                                                                   sampling, precision, MatrixInstructions::mma);
                     std::uint32_t slots = 0;
                     for (const std::uint64_t bytes : {least, 2 * least, 10 * least, std::uint64_t{1} << 40U}) {
@@ -37,6 +37,10 @@ TEST(DecoderSizes, TakeTheMemoryThatThereIs) {
                         EXPECT_GE(sizes.rows, std::max(sizes.slots, sampling.max_prompt + sampling.max_new - 1));
                         EXPECT_EQ(sizes.rows % 128, 0U);
                         EXPECT_GE(sizes.slots, slots);
+                        const bool may_share = bytes != least && sampling.max_prompt > 16;
+                        EXPECT_EQ(sizes.prompt_pages, may_share && sizes.items != 0 ? 56U : 0U);
+                        EXPECT_LE(sizes.items, may_share ? items : 0);
+                        EXPECT_TRUE(sizes.items == items || !may_share || bytes < std::uint64_t{1} << 40U);
                         slots = sizes.slots;
                     }
                     EXPECT_EQ(slots, std::clamp(items, 16U, precision == Precision::fp32 ? 12672U : 33792U));
@@ -100,7 +104,7 @@ TEST(DecoderSizes, CountNoGatesWhereTheProductTakesThem) {
     const DecoderShape gated = test::like_llama(
         {.vocabulary = 32'000, .positions = 2048, .width = 2048, .layers = 22, .heads = 32, .inner = 5632}, 4);
     const TokenSampling sampling{.max_prompt = 900, .max_new = 100};
-    const decoder::Sizes sizes = decoder::least_sizes(gated, sampling, 40);
+    const decoder::Sizes sizes = decoder::least_sizes(sampling, 40);
     const auto bytes = [&](Precision precision, MatrixInstructions instructions) {
         return decoder::bytes_of(sizes, gated, sampling, precision, instructions);
     };
