@@ -87,20 +87,24 @@ private:
     std::uint32_t items_;
 };
 
-/// Adds an item to the node with a hash. The node's place.
+constexpr std::uint32_t no_node = UINT32_MAX;
+
+/// Adds an item to the node with a hash. The node's place; no_node for all items with this hash, if too many nodes have
+/// places near its own, which takes design.
 __device__ std::uint32_t add_to_node(const SharedPrefixes& shared, std::uint64_t hash, std::uint32_t item) {
     const std::uint64_t key = hash == 0 ? 1 : hash;
+    constexpr std::uint32_t most_probes = 1024;  // without design some 200 at most, in full tables
     auto at = static_cast<std::uint32_t>(__umul64hi(key, shared.most_nodes));
-    while (true) {
+    for (std::uint32_t probe = 0; probe < most_probes; ++probe) {
         const std::uint64_t other = atomicCAS(&shared.nodes[at].hash, 0ULL, key);
         if (other == 0 || other == key) {
-            break;
+            atomicMax(&shared.nodes[at].not_first, ~item);
+            atomicAdd(&shared.nodes[at].items, 1U);
+            return at;
         }
         at = at + 1 == shared.most_nodes ? 0 : at + 1;
     }
-    atomicMax(&shared.nodes[at].not_first, ~item);
-    atomicAdd(&shared.nodes[at].items, 1U);
-    return at;
+    return no_node;
 }
 
 /// One warp per item: adds its prefixes, a node for each unit of pages. Until find_paths `owners` are nodes' places.
@@ -149,7 +153,7 @@ __global__ void __launch_bounds__(find_threads) find_paths(Memory memory, Rule r
         std::uint32_t page = 0;
         std::uint32_t begins_to_own = 0;
         std::uint32_t level = 0;
-        for (; page < pages; ++page) {
+        for (; page < pages && owners[page] != no_node; ++page) {
             const PrefixNode& node = shared.nodes[owners[page]];
             const std::uint32_t owner = ~node.not_first;
             const std::uint32_t begin = owner == compared ? page * page_positions : 0;
@@ -195,10 +199,10 @@ __global__ void __launch_bounds__(choose_threads) choose_prefixes(Memory memory,
     for (std::uint32_t first = 0; first < sharing.items(); first += choose_threads) {
         const std::uint32_t item = first + threadIdx.x;
         const PrefixPath path = item < sharing.items() ? shared.paths[item] : PrefixPath{};
-        const std::uint32_t begin = pages + scan.up_to(path.owned) - path.owned;
+        const std::uint32_t wanted = path.level < prefix_levels ? path.owned : 0;
+        const std::uint32_t begin = pages + scan.up_to(wanted) - wanted;
         pages += scan.all();
-        std::uint32_t given =
-            begin < shared.room && path.level < prefix_levels ? min(path.owned, shared.room - begin) : 0;
+        std::uint32_t given = begin < shared.room ? min(wanted, shared.room - begin) : 0;
         given -= given == 0 ? 0 : given % sharing.unit(item);
         if (given != 0) {
             shared.paths[item] = {.pages = path.pages - path.owned + given,
@@ -253,8 +257,12 @@ __global__ void __launch_bounds__(find_threads) share_paths(Memory memory, Rule 
         saved += std::uint64_t{pages} * page_positions;
         saved -= path.first == no_prefix ? 0 : std::uint64_t{path.owned} * page_positions;
     }
-    add_count(memory.batch->prompt_rows, sum_of_warp(rows));
-    add_count(memory.batch->saved_rows, sum_of_warp(saved));
+    rows = sum_of_warp(rows);
+    saved = sum_of_warp(saved);
+    if (threadIdx.x % warp_lanes == 0) {
+        add_count(memory.batch->prompt_rows, rows);
+        add_count(memory.batch->saved_rows, saved);
+    }
 }
 
 /// Takes the prefixes' pages, if they are worth it. One block.

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <map>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -41,22 +42,26 @@ Prompts branching_prompts(std::size_t count, std::uint32_t longest, std::uint32_
     return prompts;
 }
 
+using Prefix = std::pair<bool, std::vector<std::uint32_t>>;
+
+/// A prompt's first pages; whether it is long.
+Prefix prefix_of(const std::vector<std::uint32_t>& prompt, std::size_t pages, std::uint32_t long_prompt) {
+    return {prompt.size() >= long_prompt,
+            std::vector(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(16 * pages))};
+}
+
 /// Pages of each prompt that another one begins with, too: those of long ones by fours, and with long ones only.
 std::vector<std::uint32_t> pages_in_common(const Prompts& prompts, std::uint32_t long_prompt) {
-    std::map<std::pair<bool, std::vector<std::uint32_t>>, std::uint32_t> prefixes;
-    const auto prefix = [&](const std::vector<std::uint32_t>& prompt, std::size_t pages) {
-        return std::pair(prompt.size() >= long_prompt,
-                         std::vector(prompt.begin(), prompt.begin() + static_cast<std::ptrdiff_t>(16 * pages)));
-    };
+    std::map<Prefix, std::uint32_t> prefixes;
     for (const std::vector<std::uint32_t>& prompt : prompts) {
         for (std::size_t pages = 1; 16 * pages < prompt.size(); ++pages) {
-            ++prefixes[prefix(prompt, pages)];
+            ++prefixes[prefix_of(prompt, pages, long_prompt)];
         }
     }
     std::vector<std::uint32_t> common;
     for (const std::vector<std::uint32_t>& prompt : prompts) {
         std::uint32_t pages = 0;
-        while (16 * (pages + 1) < prompt.size() && prefixes[prefix(prompt, pages + 1)] > 1) {
+        while (16 * (pages + 1) < prompt.size() && prefixes[prefix_of(prompt, pages + 1, long_prompt)] > 1) {
             ++pages;
         }
         common.push_back(prompt.size() >= long_prompt ? pages / 4 * 4 : pages);
@@ -91,11 +96,17 @@ TEST_F(DecoderPrefixPlansOnGpu, ComputesPrefixesThatPromptsShareOnce) {
                     const Prompts sharing(prompts.begin(), prompts.begin() + items);
                     const std::vector<std::uint32_t> common = pages_in_common(sharing, long_prompt);
                     const std::vector<decoder::PrefixPath> paths = chunk.paths(items);
+                    std::set<Prefix> computed;
                     std::uint64_t saved = 0;
                     for (std::size_t i = 0; i < sharing.size(); ++i) {
                         EXPECT_EQ(paths[i].shared, common[i]) << i;
-                        saved += std::uint64_t{16} * common[i] - std::uint64_t{16} * paths[i].owned;
+                        saved += std::uint64_t{16} * common[i];
+                        for (std::uint32_t pages_of = 1; pages_of <= common[i]; ++pages_of) {
+                            computed.insert(prefix_of(sharing[i], pages_of, long_prompt));
+                        }
                     }
+                    EXPECT_EQ(chunk.shared_pages(), computed.size());
+                    saved -= 16 * computed.size();
                     std::uint64_t all = prompts.size() * (sampling.max_new - std::uint64_t{1});
                     for (const std::vector<std::uint32_t>& prompt : prompts) {
                         all += prompt.size();
@@ -125,6 +136,33 @@ TEST_F(DecoderPrefixPlansOnGpu, SharesAsMuchOfAPrefixAsThereIsRoomFor) {
         ASSERT_NO_FATAL_FAILURE(expect_all_passes(chunk, prompts, sampling));
 
         EXPECT_EQ(chunk.shared_pages(), expected);
+    }
+}
+
+/// Each of these prompts goes on where the one before has its last token.
+TEST_F(DecoderPrefixPlansOnGpu, SharesUpToSoManyLevelsOfPrefixes) {
+    const auto device = make_cuda_device(0);
+    constexpr std::uint32_t count = decoder::prefix_levels + 6;
+    constexpr std::uint32_t page = decoder::page_positions;
+    constexpr TokenSampling sampling{.max_prompt = count * page + 1, .max_new = 2};
+    Prompts prompts(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        prompts[i].resize((i + 1) * page + 1, 100'000 + i);
+        for (std::uint32_t t = 0; t < (i + 1) * page; ++t) {
+            prompts[i][t] = t * 7919 % 50'000;
+        }
+    }
+    PlannedChunk chunk(
+        *device,
+        {.slots = 100, .rows = 2048, .text_pages = count + 1, .pages = 20'000, .items = count, .prompt_pages = count},
+        sampling);
+
+    ASSERT_NO_FATAL_FAILURE(expect_all_passes(chunk, prompts, sampling));
+
+    EXPECT_EQ(chunk.shared_pages(), decoder::prefix_levels);
+    const std::vector<decoder::PrefixPath> paths = chunk.paths(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        EXPECT_EQ(paths[i].shared, std::min(i + 1, decoder::prefix_levels)) << i;
     }
 }
 
