@@ -19,11 +19,12 @@ namespace sluice {
 struct ResourceKind {
     std::string_view name;
     std::array<std::optional<Stage>, 2> stages;
+    bool includes_waits = false;  ///< A message is on its way until its receiver has taken it, however long it is busy.
 };
 namespace resource_kinds {
 inline constexpr ResourceKind readers{"readers", {Stage::read, Stage::parse}};
-inline constexpr ResourceKind link{"link", {Stage::scatter}};
-inline constexpr ResourceKind link_back{"link back", {Stage::gather}};
+inline constexpr ResourceKind link{"link", {Stage::scatter}, true};
+inline constexpr ResourceKind link_back{"link back", {Stage::gather}, true};
 inline constexpr ResourceKind comm_thread{"comm thread", {Stage::scatter, Stage::gather}};
 inline constexpr ResourceKind upload{"upload", {Stage::upload}};
 inline constexpr ResourceKind compute{"compute", {Stage::compute}};

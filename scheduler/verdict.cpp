@@ -13,9 +13,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr double binding_share = 0.8;        // of its capacity: a resource at or above it binds
-constexpr double most_over_capacity = 1.25;  // of a steady rate, by the errors of both
-constexpr double long_part = 0.5;            // of the run, for start-up or the end to bind
+constexpr double binding_share = 0.8;         // of its capacity: a resource at or above it binds
+constexpr double never_waiting_share = 0.95;  // of their capacity: devices at or above it do not wait for others
+constexpr double most_over_capacity = 1.25;   // of a steady rate, by the errors of both
+constexpr double long_part = 0.5;             // of the run, for start-up or the end to bind
 constexpr double straggler_factor = 1.25;
 constexpr std::size_t least_chunks_to_compare = 3;  // per device: fewer are not significant
 constexpr double contended_share = 0.2;             // of a thread's busy time
@@ -146,6 +147,19 @@ std::string line_of(const Verdict& verdict, const RunReport& run, double wall) {
                        verdict.rank ? fmt::format(" on rank {}", *verdict.rank) : "", rates);
 }
 
+/// What binds, if anything does: the resource of least capacity. That of one whose busy time includes waits is only
+/// known to be no less: devices that never wait for it bind before it does.
+const Resource& binding_resource(const RunReport& run, const std::vector<Resource>& resources) {
+    const Resource& least = resources.front();
+    const auto compute =
+        std::ranges::find_if(resources, [](const Resource& resource) { return does(*resource.kind, Stage::compute); });
+    if (!least.kind->includes_waits || compute == resources.end()) {
+        return least;
+    }
+    const std::optional<double> rate = completion_rate(compute->workers, run.items_done, run.distribution);
+    return rate && *rate >= never_waiting_share * compute->capacity ? *compute : least;
+}
+
 /// If devices have the least capacity, they work independently and their rates add up. Otherwise they share what binds:
 /// one that starts later slows the others, so their rates do not add up, but results are written evenly. nullopt:
 /// unknown, also if results that waited for an earlier one were written in a burst, faster than `least` can. It may be
@@ -215,7 +229,7 @@ Verdict judge(const RunReport& run) {
     }
     add_capacities(verdict, run);
     measure_ends(verdict, run);
-    const Resource& least = resources.front();
+    const Resource& least = binding_resource(run, resources);
     verdict.binding = least.main_stage();
     const double awake = wall - verdict.suspended;
     verdict.achieved = static_cast<double>(run.items_done) / wall;
@@ -237,7 +251,9 @@ Verdict judge(const RunReport& run) {
     }
     const RunTimes times{
         .startup = verdict.startup, .serving = awake - verdict.startup - verdict.end, .end = verdict.end};
-    Prediction prediction = predict_changes(run, times, !lacks_cpu(verdict, Stage::compute, run.device));
+    Prediction prediction = predict_changes(
+        run, times,
+        {.links = &least == &resources.front(), .devices = !lacks_cpu(verdict, Stage::compute, run.device)});
     verdict.replayed = prediction.replayed;
     verdict.what_if = std::move(prediction.changes);
     verdict.line = line_of(verdict, run, awake);

@@ -83,9 +83,14 @@ ReplayPlan without_half_of(const ReplayPlan& plan, const RunReport& run, Stage s
     return faster;
 }
 
+bool is_of_links(Stage stage, std::size_t ranks) {
+    return std::ranges::any_of(kinds_of_run(ranks),
+                               [&](const ResourceKind* kind) { return kind->includes_waits && does(*kind, stage); });
+}
+
 }  // namespace
 
-Prediction predict_changes(const RunReport& run, const RunTimes& times, bool may_add_devices) {
+Prediction predict_changes(const RunReport& run, const RunTimes& times, const Considered& considered) {
     Prediction prediction;
     const std::optional<ReplayPlan> plan = plan_of(run);
     if (!plan || times.serving <= 0) {
@@ -105,11 +110,12 @@ Prediction predict_changes(const RunReport& run, const RunTimes& times, bool may
         return times.startup + times.serving * replay(changed) / base + times.end;
     };
     for (const Stage stage : all_stages) {
-        if (!workers_of(run.ranks, {.name = {}, .stages = {stage}}).empty()) {
+        const bool is_known = considered.links || !is_of_links(stage, run.ranks.size());
+        if (is_known && !workers_of(run.ranks, {.name = {}, .stages = {stage}}).empty()) {
             consider(fmt::format("{} 2 x faster", to_string(stage)), with(without_half_of(*plan, run, stage)));
         }
     }
-    if (may_add_devices) {
+    if (considered.devices) {
         ReplayPlan twice = *plan;
         twice.devices.insert(twice.devices.end(), plan->devices.begin(), plan->devices.end());
         consider(run.device == DeviceKind::host ? "twice the devices, on cores of their own" : "twice the devices",

@@ -27,7 +27,13 @@ struct Prediction {
     std::vector<WhatIf> changes{};  ///< The few that save most, best first; empty if the replay does not match the run.
 };
 
-/// Considers each stage twice as fast, no start-up and, with `may_add_devices`, twice the devices. Pure.
-[[nodiscard]] Prediction predict_changes(const RunReport& run, const RunTimes& times, bool may_add_devices);
+/// Changes that make sense.
+struct Considered {
+    bool links = true;    ///< Faster links between ranks: no, if their messages wait for busy devices.
+    bool devices = true;  ///< Twice the devices.
+};
+
+/// Considers each stage twice as fast, no start-up, and twice the devices. Pure.
+[[nodiscard]] Prediction predict_changes(const RunReport& run, const RunTimes& times, const Considered& considered);
 
 }  // namespace sluice

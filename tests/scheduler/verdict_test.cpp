@@ -99,6 +99,29 @@ TEST(Verdict, TakesCopiesBothWaysTogetherInOneProcessOnly) {
     EXPECT_EQ(judge(run_of(ranks, 1000)).binding, Stage::compute) << "messages go both ways at once";
 }
 
+/// As GPUs do that take all that two ranks' shared memory passes on: messages are always on their way.
+TEST(Verdict, NamesDevicesThatNeverWaitBeforeALinkWhoseMessagesDo) {
+    const auto run = [](nanoseconds busy_in_stretch) {
+        std::vector<RankReport> ranks;
+        for (const int rank : {0, 1}) {
+            InstanceTotals compute = device(Stage::compute, 9s, 900);
+            compute.steady = {.items = 700, .time = 7s, .busy = busy_in_stretch};
+            ranks.push_back(rank_of(rank, 0s, 10s, 10s, {compute}));
+        }
+        ranks[0].breakdown.instances.push_back(thread(Stage::scatter, "to rank 1", 9500ms, 900));
+        return run_of(ranks, 1800);
+    };
+
+    const Verdict never_waiting = judge(run(6900ms));
+
+    EXPECT_EQ(never_waiting.binding, Stage::compute);
+    EXPECT_DOUBLE_EQ(never_waiting.steady, 200);
+    EXPECT_DOUBLE_EQ(never_waiting.achievable, 2 * 700 / 6.9);
+    EXPECT_THAT(never_waiting.notes, ElementsAre(HasSubstr("more devices help")));
+
+    EXPECT_EQ(judge(run(6s)).binding, Stage::scatter) << "they wait a seventh of their time";
+}
+
 TEST(Verdict, AddsUpTheDevicesOfAllRanks) {
     const std::vector<RankReport> ranks{
         rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 8s, 4000), device(Stage::compute, 8s, 2000, 1)}),
