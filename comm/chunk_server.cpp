@@ -51,7 +51,7 @@ std::optional<Grant> ChunkServer::next_grant() {
             return end;
         }
         const bool can_go = results_.has_room(*id) && !known_.contains(*id);
-        const auto items = can_go ? input_.take(*id) : std::nullopt;
+        const auto items = can_go ? take(*id) : std::nullopt;
         if (items) {
             const Grant grant{waiting->who, grid_.at(*id), *items};
             count_grant(*id, waiting->device_index);
@@ -75,10 +75,20 @@ void ChunkServer::take_end() {
     }
 }
 
+/// The items of a chunk, which is in the grid as it then is: a reader may have found the end meanwhile, of which the
+/// number of items depends.
+std::optional<std::span<const std::byte>> ChunkServer::take(std::uint64_t id) {
+    const auto items = input_.take(id);
+    if (items) {
+        take_end();
+    }
+    return items;
+}
+
 /// Returns false if its outputs are not known, or it is not its turn yet.
 bool ChunkServer::take_known(std::uint64_t id, std::uint32_t device_index) {
     const auto known = known_.find(id);
-    if (known == known_.end() || !results_.has_room(id) || !input_.take(id)) {
+    if (known == known_.end() || !results_.has_room(id) || !take(id)) {
         return false;
     }
     count_grant(id, device_index);

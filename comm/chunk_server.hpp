@@ -89,6 +89,7 @@ private:
     };
 
     void take_end();
+    [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id);
     [[nodiscard]] bool take_known(std::uint64_t id, std::uint32_t device_index);
     void count_grant(std::uint64_t id, std::uint32_t device_index);
     [[nodiscard]] std::optional<std::uint64_t> next_chunk_of(std::uint32_t device_index) const;

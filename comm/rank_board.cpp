@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
               "the board is read across processes");
 
 /// Gone, or a zombie not yet reaped (proc(5): the state follows the name in parentheses).
-bool is_dead(std::int32_t pid) noexcept {
+bool is_gone(std::int32_t pid) noexcept {
     if (kill(pid, 0) != 0 && errno == ESRCH) {
         return true;
     }
@@ -85,8 +86,7 @@ RankBoard::RankBoard() : RankBoard(NodeMemory::of_process(bytes_for(1)), 1, 0) {
 RankBoard::RankBoard(NodeMemory memory, std::size_t ranks, std::size_t place)
     : memory_(std::move(memory)), count_(ranks), mine_(place) {
     lay_out(memory_.bytes().data(), place == 0);
-    mine().rank.store(static_cast<std::int32_t>(place));
-    mine().pid.store(getpid());
+    take_place(static_cast<int>(place));
 }
 
 RankBoard::RankBoard(MpiSession& session)
@@ -100,8 +100,19 @@ RankBoard::RankBoard(MpiSession& session)
     check_mpi(MPI_Win_shared_query(window_, 0, &size, &unit, &base), "MPI_Win_shared_query");
     lay_out(static_cast<std::byte*>(base), mine_ == 0);
     session.barrier();
-    mine().rank.store(session.rank());
+    take_place(session.rank());
+}
+
+void RankBoard::take_place(int rank) noexcept {
+    struct stat space {};
+    mine().rank.store(rank);
+    mine().pid_space.store(::stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0);
     mine().pid.store(getpid());
+}
+
+/// Not known of a process in another namespace of process numbers, as of another container: then it is not.
+bool RankBoard::is_dead(const RankEntry& entry) const noexcept {
+    return entry.pid_space.load() == entries_[mine_].pid_space.load() && is_gone(entry.pid.load());
 }
 
 std::size_t RankBoard::bytes_for(std::size_t ranks) noexcept {
@@ -129,8 +140,8 @@ RankBoard::~RankBoard() {
 const RankEntry* RankBoard::find_dead() const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         const RankEntry& entry = entries_[i];
-        const std::int32_t pid = entry.pid.load();
-        if (i != mine_ && pid != 0 && entry.ended.load() == 0 && is_dead(pid) && entry.ended.load() == 0) {
+        if (i != mine_ && entry.pid.load() != 0 && entry.ended.load() == 0 && is_dead(entry) &&
+            entry.ended.load() == 0) {
             return &entry;
         }
     }
@@ -148,13 +159,13 @@ const RankEntry* RankBoard::find(int rank) const noexcept {
 
 const RankEntry* RankBoard::living_root() const noexcept {
     const RankEntry* const root = find(0);
-    return root == nullptr || root->ended.load() != 0 || is_dead(root->pid.load()) ? nullptr : root;
+    return root == nullptr || root->ended.load() != 0 || is_dead(*root) ? nullptr : root;
 }
 
 const RankEntry* RankBoard::ended_root() const noexcept {
     const RankEntry* const root = find(0);
-    const bool is_gone = root != nullptr && root->ended.load() != 0 && is_dead(root->pid.load());
-    return is_gone && root->code.load() != ExitCode::ok ? root : nullptr;
+    const bool has_ended = root != nullptr && root->ended.load() != 0 && is_dead(*root);
+    return has_ended && root->code.load() != ExitCode::ok ? root : nullptr;
 }
 
 void RankBoard::wait_for_turn(const std::stop_token& stop) noexcept {

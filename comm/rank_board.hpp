@@ -26,7 +26,8 @@ struct RankEntry {
     static constexpr std::uint64_t no_chunk = UINT64_MAX;
     static constexpr std::size_t most_open = 64;
 
-    std::atomic<std::int32_t> pid{0};  ///< 0: not set yet.
+    std::atomic<std::int32_t> pid{0};         ///< 0: not set yet.
+    std::atomic<std::uint64_t> pid_space{0};  ///< Inode of the namespace that counts it; set before it.
     std::atomic<std::int32_t> rank{0};
     std::atomic<std::uint32_t> ended{0};          ///< 1: it ended on its own.
     std::atomic<ExitCode> code{ExitCode::ok};     ///< Its exit code, if it ended before the run's end.
@@ -138,6 +139,8 @@ private:
         std::atomic<std::uint64_t> chunks{0};
     };
 
+    void take_place(int rank) noexcept;
+    [[nodiscard]] bool is_dead(const RankEntry& entry) const noexcept;
     void lay_out(std::byte* memory, bool begins);
 
     NodeMemory memory_;  // without MPI: Shared, then one RankEntry per rank of the node

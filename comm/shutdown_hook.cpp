@@ -9,7 +9,8 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::seconds longest_note{1};
+/// The watching thread may wait so long: after a second without a look HangWatch would take the process for suspended.
+constexpr std::chrono::milliseconds longest_note{500};
 
 }  // namespace
 

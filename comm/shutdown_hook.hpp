@@ -44,7 +44,7 @@ public:
     /// Called in the same way when rank 0 is asked to stop before its first chunk and ends at once.
     void set_stop_note(std::function<void(const ErrorText& text)> note);
 
-    /// Call the notes, if set, and wait for at most a second.
+    /// Call the notes, if set, and wait for at most half a second.
     void note_lost_rank(int rank, const std::string& cause, const std::vector<std::uint64_t>& chunks);
     void note_end(ExitCode code, const ErrorText& text);
     void note_stop(const ErrorText& text);

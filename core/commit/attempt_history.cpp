@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -97,10 +98,10 @@ bool read_lone_ranges(const std::filesystem::path& attempt, std::vector<ItemRang
     for_each_line(attempt / lone_ranges_name, [&](std::string_view word, std::string_view line) {
         const auto first = take_number(line);
         const auto count = take_number(line);
-        if (word == "begin" && first && count) {
+        open = word == "begin" && first && count && *count <= std::numeric_limits<std::uint32_t>::max();
+        if (open) {
             ranges.push_back({.first = *first, .count = static_cast<std::uint32_t>(*count)});
         }
-        open = word == "begin";
     });
     return open;
 }

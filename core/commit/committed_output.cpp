@@ -163,8 +163,7 @@ bool CommittedOutput::find_complete() {
         check_same_job(paths_, identity_);
         check_published_sizes(paths_, *manifest);
         sync_folder(paths_.manifest().parent_path());  // whoever made it may have died before
-        complete_ = manifest;
-        leave_as_complete();
+        leave_as_complete(*manifest);
     }
     return complete_.has_value();
 }
@@ -211,6 +210,7 @@ void CommittedOutput::adopt_earlier() {
     first_chunk_ = adopted.chunks;
     {
         const std::lock_guard lock(mutex_);
+        failed_items_ = std::move(adopted.failed_items);
         committer_.emplace(*attempt_, *journal_, plan_, header, std::move(adopted), options_.policy);
     }
     told_ = first_chunk_;
@@ -245,7 +245,7 @@ bool CommittedOutput::settle(UntilCounted until) {
 
 std::vector<std::uint64_t> CommittedOutput::failed_items() const {
     const std::lock_guard lock(mutex_);
-    return complete_ ? complete_->failed_items : committer_ ? committer_->failed_items() : std::vector<std::uint64_t>();
+    return complete_ ? complete_->failed_items : failed_items_;
 }
 
 std::uint64_t CommittedOutput::chunks_committed() const {
@@ -289,15 +289,19 @@ void CommittedOutput::write(std::uint32_t count, std::span<const std::byte> outp
         outputs = salted_;
     }
     const RowEncoder::Rows rows = rows_.encode(chunk.first, count, outputs);
-    std::vector<std::uint64_t> failed{std::ranges::lower_bound(left_out_, chunk.first),
-                                      std::ranges::lower_bound(left_out_, chunk.first + count)};
+    const std::vector<std::uint64_t> failed{std::ranges::lower_bound(left_out_, chunk.first),
+                                            std::ranges::lower_bound(left_out_, chunk.first + count)};
     const std::uint64_t nonfinite = rows.nonfinite == 0 ? 0 : count_nonfinite(chunk, failed, rows.nonfinite, outputs);
     expects(nonfinite <= std::numeric_limits<std::uint32_t>::max(), "a chunk has fewer than 2^32 values");
     committer_->append({.chunk = chunk.id,
                         .items = count,
                         .nonfinite = static_cast<std::uint32_t>(nonfinite),
                         .bytes = rows.bytes,
-                        .failed = std::move(failed)});
+                        .failed = failed});
+    {
+        const std::lock_guard lock(mutex_);
+        failed_items_.insert(failed_items_.end(), failed.begin(), failed.end());
+    }
     notify_commits();
 }
 
@@ -347,8 +351,7 @@ void CommittedOutput::publish() {
     const std::vector<SealedPart> sealed = committer_.value().finish();
     options_.policy.check_sources();
     explained([&] {
-        complete_ = sluice::publish(*attempt_, plan_, identity_, sealed, committer_->failed_items(), options_.notes);
-        leave_as_complete();
+        leave_as_complete(sluice::publish(*attempt_, plan_, identity_, sealed, failed_items(), options_.notes));
     });
     fault_point("finalize");
 }
@@ -403,8 +406,12 @@ bool CommittedOutput::is_finished_by_another() {
     return manifest && manifest->owner != options_.me.id && find_complete();
 }
 
-void CommittedOutput::leave_as_complete() {
-    committer_.reset();
+void CommittedOutput::leave_as_complete(Manifest manifest) {
+    {
+        const std::lock_guard lock(mutex_);
+        complete_ = std::move(manifest);
+        committer_.reset();
+    }
     journal_.reset();
     heartbeat_ = {};
     warn(clean_run(paths_, complete_->attempt, options_.me, options_.alive_within));

@@ -87,7 +87,7 @@ public:
     /// complete.
     [[nodiscard]] const std::vector<ErrorText>& warnings() const noexcept { return warnings_; }
 
-    /// Items without a result so far, including those of earlier attempts.
+    /// Items without a result so far, including those of earlier attempts. Safe from any thread.
     [[nodiscard]] std::vector<std::uint64_t> failed_items() const;
 
     /// Whether the number of items is known, and with it identity().
@@ -173,13 +173,13 @@ private:
     void write(std::uint32_t count, std::span<const std::byte> outputs);
     void write_held(std::size_t most);
     [[nodiscard]] bool is_finished_by_another();
-    void leave_as_complete();
+    void leave_as_complete(Manifest manifest);
     void warn(std::vector<ErrorText> warnings);
 
     CommittedOutputOptions options_;
     RowEncoder rows_;
     RunPaths paths_;
-    mutable std::mutex mutex_;  // of changes of the identity, and of the committer's beginning
+    mutable std::mutex mutex_;  // of what other threads read: the identity, the failed items, committer and manifest
     std::mutex settling_;       // held while the run gets its identity, or is abandoned
     bool is_abandoned_ = false;
     RunIdentity identity_;
@@ -190,6 +190,7 @@ private:
     std::jthread heartbeat_;
     std::optional<Journal> journal_;
     std::optional<Committer> committer_;
+    std::vector<std::uint64_t> failed_items_;
     std::vector<std::string> dropped_;
     std::vector<std::string> damaged_parts_;
     std::vector<ErrorText> warnings_;

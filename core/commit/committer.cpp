@@ -20,7 +20,6 @@ Committer::Committer(const AttemptFolder& attempt, Journal& journal, const PartP
       policy_(std::move(policy)),
       sealed_(std::move(adopted.sealed)),
       open_(std::move(adopted.open)),
-      failed_items_(std::move(adopted.failed_items)),
       next_(adopted.chunks),
       committed_(adopted.chunks) {}
 
@@ -38,7 +37,6 @@ void Committer::append(const ChunkBytes& chunk) {
         waiting_.push_back(open_->append(chunk, EntryType::commit));
         for (const std::uint64_t item : chunk.failed) {
             waiting_.push_back(fail_entry(waiting_.back(), item));
-            failed_items_.push_back(item);
         }
         waiting_bytes_ += chunk.bytes.size();
         if (waiting_.size() == 1 + chunk.failed.size()) {

@@ -50,9 +50,6 @@ public:
     /// Number of chunks that survive any end of this process. Safe from any thread.
     [[nodiscard]] std::uint64_t chunks_committed() const noexcept { return committed_.load(std::memory_order_acquire); }
 
-    /// Items without a result in all chunks so far, including those of earlier attempts.
-    [[nodiscard]] const std::vector<std::uint64_t>& failed_items() const noexcept { return failed_items_; }
-
     /// Call after the last chunk. Returns all parts.
     [[nodiscard]] std::vector<SealedPart> finish();
 
@@ -73,7 +70,6 @@ private:
     CommitPolicy policy_;
     std::vector<SealedPart> sealed_;
     std::optional<PartWriter> open_;
-    std::vector<std::uint64_t> failed_items_;
     std::uint64_t next_;
     std::atomic<std::uint64_t> committed_;
     std::vector<JournalEntry> waiting_;

@@ -49,6 +49,9 @@ public:
     /// The items of chunk `id` are no longer needed.
     void release(std::uint64_t id);
 
+    /// Ends the readers, also before the end of the input.
+    void join();
+
     /// One per reader. Call after the input was read to its end, or readers have ended because of a failure.
     [[nodiscard]] std::vector<ThreadRecord> take_records();
 
@@ -72,7 +75,6 @@ private:
     [[nodiscard]] bool wait_until_known(ChunkPart& part);
     void complete_part(std::uint64_t id);
     void fail(std::uint64_t part, std::exception_ptr cause);
-    void join();
 
     const ItemSource& source_;
     ChunkParts parts_;

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/checksum.hpp"
@@ -166,6 +168,39 @@ TEST_P(OpenGrid, EndsWhereTheInputIsFoundToEnd) {
 INSTANTIATE_TEST_SUITE_P(Ends, OpenGrid,
                          testing::Combine(testing::Values(Distribution::pull, Distribution::fixed),
                                           testing::Values(1, 2, 3, 17, 24, 25)));
+
+TEST(ChunkServer, GrantsAsManyItemsAsThereAreIfTheEndIsFoundWhileItTakesThem) {
+    const ChunkGrid open(100, 2);
+    Doorbell bell;
+    test::GrowingSource source(3);
+    source.know(2);
+    MemoryWriter writer;
+    ReadAhead input(source, open, {.input_bytes = fake_input_bytes, .staged = 4}, bell);
+    OrderedResults results(writer, open, fake_output_bytes, 4, bell);
+    ChunkServer server(open, input, results, {.devices_of_rank = {1}, .depth = 2});
+    server.request(rank_0_device_0);
+    for (std::uint32_t seen = bell.listen(); !server.next_grant(); seen = bell.listen()) {
+        bell.wait(seen);
+    }
+    bool has_found = false;
+    source.on_known = [&] {
+        if (!std::exchange(has_found, true)) {
+            source.know_all();
+            for (std::uint32_t seen = bell.listen(); !input.take(1); seen = bell.listen()) {
+                bell.wait(seen);
+            }
+        }
+    };
+    server.request(rank_0_device_0);
+
+    const std::optional<Grant> grant = server.next_grant();
+
+    ASSERT_TRUE(has_found);
+    ASSERT_TRUE(grant);
+    EXPECT_EQ(grant->chunk, ChunkGrid(3, 2).at(1));
+    EXPECT_EQ(grant->items.size(), fake_input_bytes);
+    EXPECT_EQ(server.end(), 2U);
+}
 
 TEST(ChunkServer, ServesPullsInTheOrderInWhichTheyCame) {
     Server server;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <deque>
@@ -36,6 +38,23 @@ TEST(RankBoard, GivesTurnsInTheOrderOfPlaces) {
         }
     }
     EXPECT_THAT(turns, testing::ElementsAre(0, 1, 2, 3));
+}
+
+TEST(RankBoard, KnowsTheDeadOfItsOwnProcessNumbersOnly) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::_exit(0);
+    }
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    std::deque<RankBoard> boards = test::boards_of_node(2);
+    EXPECT_EQ(boards[0].find_dead(), nullptr);
+
+    boards[1].mine().pid.store(child);
+    EXPECT_EQ(boards[0].find_dead(), &boards[0].at(1));
+
+    boards[1].mine().pid_space.fetch_add(1);
+    EXPECT_EQ(boards[0].find_dead(), nullptr) << "in its own container it may be alive";
+    EXPECT_EQ(boards[1].living_root(), &boards[1].at(0));
 }
 
 TEST(RankBoard, LetsAProcessOfItsOwnHaveItsTurn) {

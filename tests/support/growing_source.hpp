@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,9 @@ public:
         return known().count;
     }
     [[nodiscard]] Known known() const override {
+        if (on_known) {
+            on_known();
+        }
         const std::lock_guard lock(mutex_);
         if (failure_) {
             std::rethrow_exception(failure_);
@@ -54,6 +58,8 @@ public:
         expects(first + count <= found().count, "only known items are read");
         fake_.read(first, count, to);
     }
+
+    std::function<void()> on_known;
 
 private:
     [[nodiscard]] Known found() const { return {.count = is_all_ ? items_ : known_, .is_all = is_all_}; }

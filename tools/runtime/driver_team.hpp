@@ -64,6 +64,9 @@ public:
     /// Finding on the first driver that does not run on its CPUs.
     [[nodiscard]] const std::optional<ErrorText>& finding() const noexcept { return finding_; }
 
+    /// Waits for all drivers.
+    void join();
+
     /// Waits for all drivers and returns their trace; the caller sets the milestones start, finish and delivered.
     [[nodiscard]] RankTrace take_trace();
 
@@ -87,7 +90,6 @@ private:
     [[nodiscard]] RankTrace empty_trace() const;
     static void note(Milestones& at, const Driver& driver);
     void note_start(RankTrace& trace) const;
-    void join();
 
     const LoadedApp& app_;
     DriverTeamOptions options_;

@@ -132,7 +132,11 @@ RankTrace JobServer::run() {
     }
     const PhaseTimer timer(context_.phases, Phase::finish);
     progress_.reset();
-    RankTrace trace = team.take_trace();  // waits for them
+    team.join();
+    input_.join();
+    results_.stop();
+    hang_detection.reset();  // what it does at a sudden end reads the traces that are taken now
+    RankTrace trace = team.take_trace();
     std::vector<ThreadRecord> ended = input_.take_records();
     ended.push_back(results_.take_record());
     std::vector<ThreadTrace> traces;

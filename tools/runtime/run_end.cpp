@@ -170,8 +170,7 @@ void say_that_it_drains(const StopCause& cause) {
 }
 
 ErrorText why_it_drains(const StopCause& cause) {
-    return {.id = "E-RUN-075",
-            .what = fmt::format("SIG{}, before the chunks in flight were finished", sigabbrev_np(cause.signal))};
+    return {.id = "E-RUN-075", .what = fmt::format("{}, before the chunks in flight were finished", name_of(cause))};
 }
 
 HangDetection::HangDetection(const RankContext& context, HangWatchOptions options, ShutdownHook::Action shutdown_hook)

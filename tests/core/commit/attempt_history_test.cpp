@@ -169,6 +169,12 @@ TEST_F(ReadAttempts, TakesNothingFromLinesThatAreNoNotes) {
     EXPECT_TRUE(attempt.tried_alone.empty());
     EXPECT_FALSE(attempt.died_alone);
     EXPECT_TRUE(attempt.died);
+
+    for (const char* const line : {"begin\n", "begin 1\n", "begin 1 4294967296\n"}) {
+        std::ofstream(paths_.attempt(1) / "alone") << "begin 0 4\nend 0 4\n" << line;
+        EXPECT_FALSE(read_attempts(paths_, 2).front().died_alone) << line;
+        EXPECT_THAT(read_attempts(paths_, 2).front().tried_alone, ElementsAre(ItemRange{0, 4})) << line;
+    }
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include <cstring>
 #include <limits>
+#include <stop_token>
+#include <thread>
+#include <vector>
 
 #include "core/input/npy_header.hpp"
 #include "core/output/row_encoder.hpp"
@@ -161,6 +164,30 @@ TEST_P(CommittedFormats, DoesNotCountWhatStandsForNoResult) {
     EXPECT_EQ(output.complete()->nonfinite(), 0U);
     EXPECT_EQ(output.failed_items(), std::vector{item});
     EXPECT_EQ(contents_of(folder_.path() / "out"), expected());
+}
+
+TEST_P(CommittedFormats, TellsOtherThreadsWhichItemsWereLeftOutWhileItWrites) {
+    std::vector<std::uint64_t> left_out;
+    for (std::uint64_t item = 0; item < items; item += 3) {
+        left_out.push_back(item);
+        codec.write_missing(std::span(outputs_).subspan(item * item_bytes, item_bytes));
+    }
+    CommittedOutput output(options("out"));
+    output.leave_out(left_out);
+    std::size_t seen = 0;
+    {
+        const std::jthread other([&](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                const std::vector<std::uint64_t> so_far = output.failed_items();
+                EXPECT_GE(so_far.size(), seen);
+                EXPECT_TRUE(std::equal(so_far.begin(), so_far.end(), left_out.begin()));
+                seen = so_far.size();
+            }
+        });
+        append(output, 16);
+        output.publish();
+    }
+    EXPECT_EQ(output.failed_items(), left_out);
 }
 
 TEST_P(CommittedFormats, TakesOverWhichItemsWereLeftOut) {
