@@ -61,8 +61,8 @@ std::vector<std::uint32_t> filled_state(std::uint32_t seed) {
     return state;
 }
 
-constexpr std::uint32_t block_items = 4096;
-constexpr std::size_t most_blocks = 64;  // more than readers that are at work at the same time
+constexpr std::uint32_t block_draws = 65'536;  // 256 KiB; a jump to it costs less than a hundredth of making it
+constexpr std::size_t most_blocks = 64;        // more than readers that are at work at the same time
 
 }  // namespace
 
@@ -100,33 +100,43 @@ std::uint32_t LibcRandom::next() noexcept {
     return number;
 }
 
-LibcDraws::LibcDraws(std::uint32_t seed, std::uint32_t each) : random_(seed), each_(each) {}
+LibcDraws::LibcDraws(std::uint32_t seed, std::uint32_t each)
+    : random_(seed), each_(each), block_items_(std::max(block_draws / each, 1U)) {}
 
 void LibcDraws::of_item(std::uint64_t item, std::span<float> to) const {
     expects(to.size() <= each_, "libc draws: an item has no more than its own");
-    const auto from = block(item / block_items);
-    std::copy_n(from->begin() + static_cast<std::ptrdiff_t>(item % block_items * each_), to.size(), to.begin());
+    const auto from = block(item / block_items_);
+    std::copy_n(from->begin() + static_cast<std::ptrdiff_t>(item % block_items_ * each_), to.size(), to.begin());
 }
 
 std::shared_ptr<const LibcDraws::Block> LibcDraws::block(std::uint64_t number) const {
+    if (std::shared_ptr<const Block> kept = find_kept(number)) {
+        return kept;
+    }
+    std::shared_ptr<const Block> made = make_block(number);  // beside other threads, which may make the same one
+    const std::scoped_lock lock(mutex_);
+    if (kept_.size() == most_blocks) {
+        kept_.erase(kept_.begin());
+    }
+    kept_.push_back({number, made});
+    return made;
+}
+
+std::shared_ptr<const LibcDraws::Block> LibcDraws::find_kept(std::uint64_t number) const {
     const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(kept_, number, &Kept::number);
-    if (found != kept_.end()) {
-        std::rotate(found, found + 1, kept_.end());
-    } else {
-        if (kept_.size() == most_blocks) {
-            kept_.erase(kept_.begin());
-        }
-        kept_.push_back({number, make_block(number)});
+    if (found == kept_.end()) {
+        return nullptr;
     }
+    std::rotate(found, found + 1, kept_.end());
     return kept_.back().block;
 }
 
 std::shared_ptr<const LibcDraws::Block> LibcDraws::make_block(std::uint64_t number) const {
     constexpr auto largest = static_cast<float>(0x7FFFFFFF);  // 2^31: RAND_MAX as a float
     LibcRandom random = random_;
-    random.jump_to(number * block_items * each_);
-    auto draws = std::make_shared<Block>(std::size_t{block_items} * each_);
+    random.jump_to(number * block_items_ * each_);
+    auto draws = std::make_shared<Block>(std::size_t{block_items_} * each_);
     std::ranges::generate(*draws, [&] { return static_cast<float>(random.next()) / largest; });
     return draws;
 }

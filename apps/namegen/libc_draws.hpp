@@ -29,10 +29,11 @@ private:
     std::size_t oldest_ = 0;
 };
 
-/// Draws in [0, 1] equal to glibc's (float)rand() / (float)RAND_MAX, assigned to items in order. Thread-safe.
+/// Draws in [0, 1] equal to glibc's (float)rand() / (float)RAND_MAX, assigned to items in order. Keeps at most 16 MiB
+/// of them, or 64 items'. Thread-safe.
 class LibcDraws {
 public:
-    /// Item i has the `each` draws from number i * each on.
+    /// Item i has the `each` draws from number i * each on; `each` > 0.
     LibcDraws(std::uint32_t seed, std::uint32_t each);
 
     /// to.size() <= each.
@@ -46,10 +47,12 @@ private:
     };
 
     [[nodiscard]] std::shared_ptr<const Block> block(std::uint64_t number) const;
+    [[nodiscard]] std::shared_ptr<const Block> find_kept(std::uint64_t number) const;
     [[nodiscard]] std::shared_ptr<const Block> make_block(std::uint64_t number) const;
 
     LibcRandom random_;
     std::uint32_t each_;
+    std::uint32_t block_items_;
     mutable std::mutex mutex_;
     mutable std::vector<Kept> kept_;  // the one that was used last comes last
 };
