@@ -96,8 +96,8 @@ std::string counts_text(const RunReport& report, nanoseconds wall, bool timed) {
         std::ranges::replace(name, '_', ' ');
         std::string part = fmt::format("{}: {}", name, count.value);
         if (count.beside == ModelCount::Beside::share_of_items && report.items_done != 0) {
-            part += fmt::format(" ({:.1f} %)",
-                                100.0 * static_cast<double>(count.value) / static_cast<double>(report.items_done));
+            const double share = static_cast<double>(count.value) / static_cast<double>(report.items_done);
+            part += fmt::format(" ({:.1f} %)", std::floor(1000 * share) / 10);  // 100 % is all of them
         } else if (count.beside == ModelCount::Beside::rate && timed && wall > nanoseconds(0)) {
             part += fmt::format(" ({}/s)", rate_text(static_cast<double>(count.value) / Seconds(wall).count()));
         }
@@ -176,7 +176,8 @@ std::string stages_text(const RunReport& report, const Verdict& verdict) {
                 }
             }
         }
-        if (instances == 0) {
+        const bool has_no_input = stage == Stage::read && report.input.file == 0;
+        if (instances == 0 || has_no_input) {
             continue;
         }
         const double share = serving <= 0 ? 0 : Seconds(busy).count() / static_cast<double>(instances) / serving;
