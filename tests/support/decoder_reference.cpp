@@ -298,6 +298,11 @@ void RandomDecoder::set_inner_bias(std::uint32_t at, float bias) {
     tensors_[before_blocks + inner_bias][at] = bias;
 }
 
+void RandomDecoder::set_embedding(std::uint32_t token, float value) {
+    std::fill_n(tensors_[0].begin() + static_cast<std::ptrdiff_t>(std::size_t{token} * shape_.width), shape_.width,
+                value);
+}
+
 DecoderWeights RandomDecoder::weights() const {
     DecoderWeights weights{
         .tokens = tensors_[0], .positions = tensors_[1], .last_norm = {tensors_[2], tensors_[3]}, .head = tensors_[4]};

@@ -43,6 +43,9 @@ public:
     /// Sets the bias of inner value `at` of the first layer, so that the value becomes about as large.
     void set_inner_bias(std::uint32_t at, float bias);
 
+    /// Sets all values of a token's embedding.
+    void set_embedding(std::uint32_t token, float value);
+
 private:
     DecoderShape shape_;
     DecoderParts parts_;

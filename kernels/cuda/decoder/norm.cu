@@ -83,6 +83,11 @@ __global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
                     __fmul_rn(__fmul_rn(__fadd_rn(value_of(i), -mean), scale), __ldg(norm.gamma + chain + at));
                 keep<kept_as>(to, norm.stride, chain + at, __fadd_rn(scaled, __ldg(norm.beta + chain + at)));
             });
+            if constexpr (kept_as == Kept::as_is) {  // products with weights of zero: what was there may be NaN
+                for (std::uint32_t at = norm.width + chain; at < norm.stride; at += norm_chains) {
+                    to[at] = 0;
+                }
+            }
         }
     }
 }

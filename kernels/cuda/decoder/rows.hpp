@@ -67,8 +67,8 @@ void enqueue_gather(const Memory& memory, Precision precision, const void* rows,
                     cudaStream_t stream);
 
 /// to[r] = (from[r] - mean) / sqrt(variance + epsilon) * gamma + beta for the first `*rows` rows; if it `is_rms`, mean
-/// is 0 and variance the mean of the squares. In fp32 the host's bits; in tf32 rounded to that, in tf32x3 and fp16x2 in
-/// parts.
+/// is 0 and variance the mean of the squares. In fp32 the host's bits, and zeros from the width to the stride; in tf32
+/// rounded to that, in tf32x3 and fp16x2 in parts.
 struct Norm {
     const void* from;  ///< (rows, stride)
     void* to;          ///< (rows, stride)

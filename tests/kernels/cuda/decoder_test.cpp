@@ -211,6 +211,44 @@ TEST_F(DecoderOnGpu, FlagsTextsBeyondTheRangeOfTheirPrecision) {
     }
 }
 
+/// In fp32 rows are padded, and chains of long sums leave what they have in the inputs of other products.
+TEST_F(DecoderOnGpu, KeepsTextsOutOfItsRangeFromTheOthers) {
+    constexpr DecoderShape shape{
+        .vocabulary = 300, .positions = 24, .width = 192, .layers = 2, .heads = 3, .inner = 3200};
+    constexpr std::uint32_t far = shape.vocabulary - 1;
+    RandomDecoder model(shape, 9, {.own_head = true});
+    model.set_embedding(far, 3e38F);  // their sum is infinite, so that the row's mean and all that follows are NaN
+    const TokenSampling greedy{.max_prompt = 20, .max_new = 4, .temperature = 0};
+    const std::vector<Tokens> prompts = random_prompts(600, 20, far, 3);
+    std::vector<Tokens> some_far = prompts;
+    for (std::size_t i = 0; i < prompts.size(); i += 3) {
+        some_far[i][0] = far;
+    }
+    for (const DecoderKind kind : kinds()) {
+        const bool has_its_range = kind.precision == Precision::fp32 || kind.precision == Precision::tf32 ||
+                                   kind.precision == Precision::bf16 || kind.precision == Precision::fp8;
+        if (!has_its_range) {
+            continue;  // refuses the weights
+        }
+        Continuer continued = continuer(kind, model, greedy, 600);
+        const std::vector<Continued> alone = continued(prompts);
+
+        const std::vector<Continued> beside = continued(some_far);
+
+        std::size_t equal = 0;
+        for (std::size_t i = 0; i < prompts.size(); ++i) {
+            if (i % 3 == 0) {
+                EXPECT_EQ(beside[i].start.nonfinite, 1U) << kind << ", text " << i;
+            } else if (std::ranges::find(alone[i].tokens, far) == alone[i].tokens.end()) {
+                ASSERT_EQ(beside[i], alone[i]) << kind << ", text " << i;
+                ++equal;
+            }
+        }
+        EXPECT_GT(equal, 300U);
+        EXPECT_EQ(continued(prompts), alone) << kind << ": in the next chunk";
+    }
+}
+
 /// Without log-probabilities the head's product leaves the largest scores only.
 TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
     for (const ModelCase& one : models_of_all) {
