@@ -62,7 +62,7 @@ template <int lanes>
                 V::load(gamma, task.gamma + at);
                 V::load(beta, task.beta + at);
                 x = (x - norm.mean) * norm.scale * gamma + beta;
-                best = best < x ? x : best;
+                best = (x <= best) | (best != best) ? best : x;  // NaN stays
             }
             V::store(out + q * shape.channels + c, best);
         }

@@ -74,7 +74,7 @@ template <int lanes>
                     V::load(gamma, tables.gamma + at);
                     V::load(beta, tables.beta + at);
                     const typename V::Type x = (sum[i] - norm.mean) * norm.scale * gamma + beta;
-                    best[i] = best[i] < x ? x : best[i];
+                    best[i] = (x <= best[i]) | (best[i] != best[i]) ? best[i] : x;  // NaN stays
                 }
             }
             for (std::size_t i = 0; i < packs; ++i) {

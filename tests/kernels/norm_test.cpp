@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
+#include "kernels/host/max_pool.hpp"
 #include "tests/kernels/layer_runner.hpp"
 
 namespace sluice {
@@ -111,6 +114,35 @@ TEST(NormReluPool, IsFiniteForAConstantItem) {
     const auto out = run_layer_floats(*layer, 1, std::vector<float>(192, 3.0F), 1);
 
     EXPECT_EQ(out, std::vector<float>(64, 0.25F));
+}
+
+TEST(NormReluPool, LeavesNoNumberOfAnItemWithOneThatIsNone) {
+    const NormShape shape{6, 64, 3};
+    const std::size_t count = std::size_t{shape.positions} * shape.channels;
+    const auto layer =
+        packed_layer(&ConvolutionKernels::norm_relu_pool, shape, random_floats(count, 1), random_floats(count, 2));
+    auto in = random_floats(3 * count, 3);
+    in[count + 7] = std::numeric_limits<float>::quiet_NaN();
+
+    const auto out = run_layer_floats(*layer, 3, in, 5);
+
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        ASSERT_EQ(std::isnan(out[i]), i / (count / shape.pool) == 1) << i;
+    }
+}
+
+TEST(MaxPool, IsNoNumberWhereOneIsNone) {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    for (std::size_t at = 0; at < 3; ++at) {
+        float in[6] = {1, 2, 3, 4, 5, 6};  // three positions of two channels
+        in[2 * at] = nan;
+        float out[2] = {};
+
+        max_pool(in, 1, 3, 2, out);
+
+        EXPECT_TRUE(std::isnan(out[0])) << at;
+        EXPECT_EQ(out[1], 6);
+    }
 }
 
 }  // namespace
