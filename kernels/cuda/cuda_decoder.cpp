@@ -38,6 +38,12 @@ void check_shape(const DecoderShape& shape, Precision precision) {
                            shape.inner % (decoder::contracts_codes(shape, precision) ? 4 * of_codes : multiple) == 0;
     const bool heads = !decoder::is_narrow(precision) ||
                        (decoder::has_tensor_heads(head_size) && shape.width <= decoder::most_norm_width);
+    if (precision == Precision::fp8 && !shape.gated && shape.activation == DecoderActivation::silu) {
+        throw Error(ExitCode::unavailable, {.id = "E-GPU-067",
+                                            .where = "run.precision",
+                                            .what = "in fp8 a GPU has no decoder with the activation SiLU and no gates",
+                                            .hint = "set run.precision = \"bf16\""});
+    }
     if (precision == Precision::fp32 || (multiples && heads)) {
         return;
     }

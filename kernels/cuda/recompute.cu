@@ -27,9 +27,10 @@ __global__ void __launch_bounds__(merge_threads) merge(RecomputeSizes sizes, Rec
     const std::uint32_t done = memory.state->done;
     const std::uint32_t count = min(memory.state->chosen - done, sizes.batch);
     const std::uint32_t words = sizes.result_bytes / 4;
-    for (std::uint32_t i = threadIdx.x; i < count * words; i += merge_threads) {
-        const std::uint32_t place = i / words;
-        const std::uint32_t word = i % words;
+    const std::uint64_t all = std::uint64_t{count} * words;
+    for (std::uint64_t i = threadIdx.x; i < all; i += merge_threads) {
+        const auto place = static_cast<std::uint32_t>(i / words);
+        const auto word = static_cast<std::uint32_t>(i % words);
         const auto* const from =
             reinterpret_cast<const std::uint32_t*>(memory.batch_out + std::size_t{place} * sizes.exact_bytes);
         auto* const to = reinterpret_cast<std::uint32_t*>(memory.out + std::size_t{memory.chosen[done + place]} *

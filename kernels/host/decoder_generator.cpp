@@ -61,7 +61,7 @@ std::uint64_t rows_bytes(const DecoderShape& shape, const TokenSampling& samplin
 }
 
 std::size_t texts_at_a_time(std::uint32_t max_items) {
-    return std::min<std::size_t>(max_items, most_texts);
+    return std::clamp<std::size_t>(max_items, 1, most_texts);
 }
 
 /// Pages of the cache: enough for the longest text, at most what all texts at a time can fill.

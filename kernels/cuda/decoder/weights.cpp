@@ -63,6 +63,11 @@ std::vector<float> padded_across(std::span<const float> values, const Wanted& wa
     return result;
 }
 
+struct Size {
+    std::uint32_t values;
+    std::uint32_t stride;  ///< In fp32.
+};
+
 CudaWeights of_rows(PackedWeights& packed, Precision precision, const Wanted& wanted,
                     const std::function<std::vector<float>(const Rows&)>& make) {
     const std::size_t row_bytes = wanted.padded_columns * number_bytes(precision);
@@ -78,15 +83,12 @@ CudaWeights of_rows(PackedWeights& packed, Precision precision, const Wanted& wa
             }};
 }
 
-CudaWeights of_floats(PackedWeights& packed, std::span<const float> values, std::uint32_t count) {
-    const Wanted wanted{1, static_cast<std::uint32_t>(values.size()), 1, count};
+/// `count` values, or none, padded to `stride`.
+CudaWeights of_floats(PackedWeights& packed, std::span<const float> values, const Size& size) {
+    expects(values.empty() || values.size() == size.values, "decoder: a vector of another size");
+    const Wanted wanted{1, static_cast<std::uint32_t>(values.size()), 1, size.stride};
     return of_rows(packed, Precision::fp32, wanted, [=](const Rows& rows) { return padded(values, wanted, rows); });
 }
-
-struct Size {
-    std::uint32_t values;
-    std::uint32_t stride;  ///< In fp32.
-};
 
 /// (inputs, outputs) in fp32, otherwise (outputs, inputs).
 CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<const float> weights, MatrixOrder order,
@@ -105,6 +107,12 @@ CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderS
     const Strides strides = strides_of(shape, precision);
     return of_matrix(packed, precision, weights, MatrixOrder::by_outputs, {shape.width, strides.width},
                      {shape.vocabulary, strides.vocabulary});
+}
+
+CudaWeights of_positions(PackedWeights& packed, const DecoderShape& shape, std::span<const float> positions) {
+    expects(positions.size() == std::size_t{shape.positions} * shape.width, "decoder: positions of another size");
+    const Wanted wanted{shape.positions, shape.width, shape.positions, shape.width};
+    return of_rows(packed, Precision::fp32, wanted, [=](const Rows& rows) { return padded(positions, wanted, rows); });
 }
 
 /// Values that change no bit of what they are added to.
@@ -244,11 +252,10 @@ float normed_code_scale(std::uint32_t width) {
 
 CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision precision, const DecoderWeights& weights,
                                        PackedWeights& packed)
-    : last_norm_{of_floats(packed, weights.last_norm.gamma, shape.width),
-                 of_floats(packed, weights.last_norm.beta, shape.width)},
+    : last_norm_{of_floats(packed, weights.last_norm.gamma, {shape.width, shape.width}),
+                 of_floats(packed, weights.last_norm.beta, {shape.width, shape.width})},
       tokens_(of_tokens(packed, values_in(precision), shape, weights.tokens)),
-      positions_(shape.rotary ? of_nothing(packed, shape.width)
-                              : of_floats(packed, weights.positions, shape.positions * shape.width)) {
+      positions_(shape.rotary ? of_nothing(packed, shape.width) : of_positions(packed, shape, weights.positions)) {
     expects(weights.blocks.size() == shape.layers && shape.heads % shape.heads_of_keys() == 0 &&
                 (shape.head_size != 0 || shape.width % shape.heads == 0),
             "decoder: as many blocks as it has layers, of whole heads");
@@ -264,13 +271,12 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
     const bool in_codes = precision == Precision::fp8;
     const auto norm = [&](const DecoderNorm& of) {
         return folds ? std::nullopt
-                     : std::optional<Norm>(
-                           {of_floats(packed, of.gamma, shape.width), of_floats(packed, of.beta, shape.width)});
+                     : std::optional<Norm>({of_floats(packed, of.gamma, {shape.width, shape.width}),
+                                            of_floats(packed, of.beta, {shape.width, shape.width})});
     };
     const auto linear = [&](const DecoderLinear& of, const Size& inputs, const Size& outputs) {
-        expects(of.bias.empty() || of.bias.size() == outputs.values, "decoder: a bias of another size");
         return Linear{of_matrix(packed, values_in(precision), of.weights, of.order, inputs, outputs),
-                      of_floats(packed, of.bias, outputs.stride)};
+                      of_floats(packed, of.bias, outputs)};
     };
     const auto linear_of_normed = [&](const DecoderLinear& of, const DecoderNorm& before, const Size& inputs,
                                       const Size& outputs, bool gated) {
@@ -283,7 +289,7 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
                 "decoder: a normalisation of another size");
         const bool is_rms = shape.normalisation == DecoderNormalisation::rms;
         const auto in_order = [gated](std::vector<float> rows, std::size_t row) {
-            return gated ? with_gates_beside(rows, row) : rows;
+            return gated ? with_gates_beside(rows, row) : std::move(rows);
         };
         const auto make = [=] {
             return encode(precision, in_order(normalising(of, before.gamma, is_rms), inputs.values));
@@ -313,7 +319,7 @@ CudaDecoderWeights::CudaDecoderWeights(const DecoderShape& shape, Precision prec
             return encode_matrix(in_code_order(across(of.contraction.weights, wanted, {0, wanted.rows})), of_inputs, 1);
         };
         return Linear{.weights = {packed, e4m3_bytes(of.contraction.weights.size()), make},
-                      .bias = of_floats(packed, of.contraction.bias, outputs.stride)};
+                      .bias = of_floats(packed, of.contraction.bias, outputs)};
     };
     const Size width{shape.width, strides.width};
     const Size queries{shape.attention_width(), strides.queries};
