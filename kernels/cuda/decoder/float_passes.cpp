@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/device/cuda_device.hpp"
@@ -50,20 +51,21 @@ public:
                 products.push_back(product_of(expansion(number), block.expansion, rows));
                 products.push_back(product_of(contraction(number), block.contraction, rows));
             }
-            products.push_back(common_.head(instructions_));
+        }
+        if (on_tensor_cores()) {
+            head_ = common_.head(instructions_);
         }
     }
 
     void enqueue(cudaStream_t stream, std::uint32_t size, const PassWatch& watch) override {
-        const FloatProduct* const head = on_tensor_cores() ? &products_[size].back() : nullptr;
         common_.embed(at_.strides.vocabulary, nullptr, stream, watch);
         for (std::uint32_t number = 0; number < shape_.layers; ++number) {
             enqueue_layer(size, number, stream, watch);
         }
         common_.normalise(weights_.last_norm, true, stream, watch);
         watch("head");
-        if (head != nullptr) {
-            head->enqueue(stream);
+        if (head_) {
+            head_->enqueue(stream);
         } else {
             ordered::enqueue_product({.in = floats_of(at_.normed),
                                       .weights = floats_of(weights_.head()),
@@ -76,7 +78,7 @@ public:
                                       .tiles = ordered::Tiles::by_rows},
                                      stream);
         }
-        common_.choose(head == nullptr ? 0 : head->best_tiles(), stream, watch);
+        common_.choose(head_ ? head_->best_tiles() : 0, stream, watch);
     }
 
 private:
@@ -238,7 +240,9 @@ private:
     const Activations& at_;  // common_'s
     Attention attention_;
     Buffer no_bias_;
-    std::vector<std::vector<FloatProduct>> products_;  // on the tensor cores, by size: four a layer, then the head
+    // On the tensor cores:
+    std::vector<std::vector<FloatProduct>> products_;  // by size: four a layer
+    std::optional<FloatProduct> head_;
 };
 
 }  // namespace
