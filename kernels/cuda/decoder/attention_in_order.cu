@@ -120,13 +120,12 @@ __global__ void __launch_bounds__(ordered_threads)
     ptx::wait_for_previous_kernel();
     const Batch& batch = *memory.batch;
     const std::uint32_t count = attending == Attending::wanted ? batch.entries : batch.rows;
-    const std::uint32_t first = attending == Attending::continued ? batch.beginning_rows : 0;
     const std::uint32_t warp_floats = (attention.positions + attention.head_size + 3) / 4 * 4;
     float* const weights = reinterpret_cast<float*>(ordered_memory) + threadIdx.x / warp_lanes * warp_floats;
-    const std::uint64_t all = std::uint64_t{count - first} * attention.heads;
+    const std::uint64_t all = std::uint64_t{count} * attention.heads;
     const std::uint64_t step = std::uint64_t{gridDim.x} * (blockDim.x / warp_lanes);
     for (std::uint64_t i = (blockIdx.x * blockDim.x + threadIdx.x) / warp_lanes; i < all; i += step) {
-        const auto number = first + static_cast<std::uint32_t>(i / attention.heads);
+        const auto number = static_cast<std::uint32_t>(i / attention.heads);
         const auto head = static_cast<std::uint32_t>(i % attention.heads);
         const std::uint32_t at = head * attention.head_size;
         const std::uint32_t r = attending == Attending::wanted ? memory.entries[number].last_row() : number;
@@ -148,6 +147,7 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
     constexpr std::uint32_t most_shared = 99 * 1024;
     const std::uint32_t of_warp =
         (attention.positions + attention.head_size + 3) / 4 * 4 * static_cast<std::uint32_t>(sizeof(float));
+    expects(attending != Attending::continued, "decoder: attention in order is of all rows or of the wanted ones");
     expects(of_warp <= most_shared, "decoder: attention in order has no room for a text's weights");
     const std::uint32_t warps = std::min(ordered_warps, most_shared / of_warp);
     const std::uint32_t shared = warps * of_warp;

@@ -60,10 +60,11 @@ struct Rule {
 struct Text {
     std::uint64_t number = 0;
     std::uint32_t item = 0;
-    std::uint32_t prompt = 0;     ///< Tokens.
-    std::uint32_t made = 0;       ///< Tokens.
-    std::uint32_t last = 0;       ///< The next input, once a token was chosen.
-    std::uint32_t pages = 0;      ///< Of the cache; 0: the slot is empty, or, in this pass, computes a prefix.
+    std::uint32_t prompt = 0;  ///< Tokens.
+    std::uint32_t made = 0;    ///< Tokens.
+    std::uint32_t last = 0;    ///< The next input, once a token was chosen.
+    std::uint32_t pages =
+        0;  ///< Of the cache; 0: the slot is empty, or of a prefix or a draft's further check in this pass.
     std::uint32_t shared = 0;     ///< The first of them, which belong to prefixes.
     std::uint32_t nonfinite = 0;  ///< See ContinuationStart.
     std::uint32_t complete = 0;

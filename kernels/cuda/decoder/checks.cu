@@ -4,6 +4,7 @@
 #include "kernels/cuda/decoder/plan_slots.cuh"
 #include "kernels/cuda/decoder/prefix_pages.cuh"
 #include "kernels/cuda/decoder/prompt_pages.cuh"
+#include "kernels/cuda/decoder/records.cuh"
 #include "kernels/cuda/decoder/texts.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
@@ -39,10 +40,8 @@ __global__ void __launch_bounds__(list_threads) find_checks(Rule rule, Drafts dr
     const std::uint32_t items = drafts.active == nullptr ? drafts.count : min(drafts.count, *drafts.active);
     const TextDoubt bounds = *drafts.bounds;
     for (std::uint32_t item = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; item < items; item += step) {
-        const auto& prompt =
-            *reinterpret_cast<const PromptStart*>(drafts.items + std::size_t{item} * rule.io.input_bytes);
-        const auto& start =
-            *reinterpret_cast<const ContinuationStart*>(drafts.results + std::size_t{item} * rule.io.output_bytes);
+        const PromptStart& prompt = prompt_of(drafts.items, rule, item).start;
+        const ContinuationStart& start = continuation_of(drafts.results, rule, item).start;
         const std::uint32_t count = choices_of(start);
         Check check;
         for (std::uint32_t first = 0; first < count; first += warp_lanes) {
@@ -104,7 +103,7 @@ __device__ CheckedText next_checked(const Memory& memory, const Rule& rule, cons
         next.choices = check.choices;
         next.text.shared = shared_pages_of(memory, next.text.item);
         next.text.rows = check.rows - next.text.shared * page_positions;
-        next.pages = pages_of_text(rule, start_of(batch, rule, next.text.item).tokens) - next.text.shared;
+        next.pages = pages_of_text(rule, prompt_of(batch.in, rule, next.text.item).start.tokens) - next.text.shared;
     }
     return next;
 }
@@ -227,16 +226,15 @@ __device__ std::uint32_t doubtful_choice(const ChoiceDoubt* choices, std::uint32
 }
 
 /// Lists an entry's rows, which begin a draft's text or are of a prefix, and their tiles. Called by a warp.
-/// `in`: the item; `draft`: what follows its prompt.
-__device__ void list_first_rows(const Memory& memory, const Entry& entry, const std::byte* in,
+/// `draft`: what follows the prompt.
+__device__ void list_first_rows(const Memory& memory, const Entry& entry, const Prompt& prompt,
                                 const std::uint32_t* draft) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const std::uint32_t tokens = reinterpret_cast<const PromptStart*>(in)->tokens;
-    const auto* const prompt = reinterpret_cast<const std::uint32_t*>(in + sizeof(PromptStart));
+    const std::uint32_t tokens = prompt.start.tokens;
     for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
         const std::uint32_t position = entry.first_position + i;
         memory.rows[entry.first_row + i] = {entry.slot, position,
-                                            position < tokens ? prompt[position] : draft[position - tokens]};
+                                            position < tokens ? prompt.tokens[position] : draft[position - tokens]};
     }
     for (std::uint32_t i = lane; i < divide_up(entry.rows, tile_queries); i += warp_lanes) {
         memory.tiles[entry.first_tile + i] = {entry.slot, entry.first_row, entry.rows, i * tile_queries,
@@ -263,22 +261,20 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
             list_prompt_pages(memory, entry, no_page);
             continue;
         }
-        const std::byte* const in = batch.in + std::size_t{text.item} * rule.io.input_bytes;
-        const std::byte* const out = batch.out + std::size_t{text.item} * rule.io.output_bytes;
-        const auto* const draft = reinterpret_cast<const std::uint32_t*>(out + sizeof(ContinuationStart));
+        const Prompt prompt = prompt_of(batch.in, rule, text.item);
+        const Continuation draft = continuation_of(batch.out, rule, text.item);
         if (text.check == check_of_prefix) {
             list_shared_pages(memory, text.item, entry.slot, (entry.first_position + entry.rows) / page_positions);
-            list_first_rows(memory, entry, in, draft);
+            list_first_rows(memory, entry, prompt, draft.tokens);
             continue;
         }
-        const auto& start = *reinterpret_cast<const PromptStart*>(in);
-        text.number = start.number;
-        text.prompt = start.tokens;
+        text.number = prompt.start.number;
+        text.prompt = prompt.start.tokens;
         text.made = doubtful_choice(drafts.choices + std::size_t{text.item} * rule.max_new, text.check - 1,
-                                    choices_of(*reinterpret_cast<const ContinuationStart*>(out)), *drafts.bounds);
+                                    choices_of(draft.start), *drafts.bounds);
         list_shared_pages(memory, text.item, entry.slot, text.shared);
         if (text.check == 1) {
-            list_first_rows(memory, entry, in, draft);
+            list_first_rows(memory, entry, prompt, draft.tokens);
         }
         entry.rows = text.prompt + text.made - entry.first_position;
         const std::uint32_t first_slot = memory.entries[e + 1 - text.check].slot;
@@ -296,11 +292,9 @@ __global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, R
 }
 
 /// Whether a check has made the draft's choice.
-__device__ bool agrees(const Rule& rule, const Text& check, const std::byte* draft) {
-    const auto& start = *reinterpret_cast<const ContinuationStart*>(draft);
-    const auto* const tokens = reinterpret_cast<const std::uint32_t*>(draft + sizeof(ContinuationStart));
+__device__ bool agrees(const Rule& rule, const Text& check, const Continuation& draft) {
     const bool is_drafted =
-        check.made < start.tokens ? check.last == tokens[check.made] : rule.end.contains(check.last);
+        check.made < draft.start.tokens ? check.last == draft.tokens[check.made] : rule.end.contains(check.last);
     return is_drafted && check.nonfinite == 0;
 }
 
@@ -310,19 +304,17 @@ __device__ void correct(const Memory& memory, const Rule& rule, std::uint32_t fi
                         const TextDoubt& before) {
     Batch& batch = *memory.batch;
     const std::uint32_t lane = threadIdx.x % warp_lanes;
-    std::byte* const result = batch.out + std::size_t{check.item} * rule.io.output_bytes;
-    auto* const values = reinterpret_cast<std::uint32_t*>(result + sizeof(ContinuationStart));
+    const Continuation result = continuation_of(batch.out, rule, check.item);
     if (lane == 0) {
-        const auto& item =
-            *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{check.item} * rule.io.input_bytes);
-        add_counts(batch.counts, TextCounts{} - counts_of(item, *reinterpret_cast<ContinuationStart*>(result)));
+        const PromptStart& item = prompt_of(batch.in, rule, check.item).start;
+        add_counts(batch.counts, TextCounts{} - counts_of(item, result.start));
         add_count(batch.checked, 1);
         add_count(batch.corrected, 1);
     }
     for (std::uint32_t i = check.made + lane; i < rule.max_new; i += warp_lanes) {
-        values[i] = 0;
+        result.tokens[i] = 0;
         if (rule.log_probabilities) {
-            values[rule.max_new + i] = 0;
+            result.log_probabilities[i] = 0;
         }
     }
     __syncwarp();
@@ -357,7 +349,7 @@ __global__ void __launch_bounds__(list_threads) settle_checks(Memory memory, Rul
         const std::uint32_t choices = drafts.checks[item].choices;
         const bool has_choice = lane < choices;
         const Text check = has_choice ? memory.texts[memory.entries[e + lane].slot] : Text{};
-        const bool agreed = !has_choice || agrees(rule, check, batch.out + std::size_t{item} * rule.io.output_bytes);
+        const bool agreed = !has_choice || agrees(rule, check, continuation_of(batch.out, rule, item));
         const std::uint32_t others = __ballot_sync(every_lane, !agreed);
         const std::uint32_t first = others == 0 ? warp_lanes : __ffs(static_cast<int>(others)) - 1;
         TextDoubt doubt = has_choice && lane < first ? check.doubt : TextDoubt{};

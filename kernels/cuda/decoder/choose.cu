@@ -1,6 +1,7 @@
 #include "kernels/cuda/decoder/choose.hpp"
 
 #include "kernels/cuda/decoder/choice_doubt.cuh"
+#include "kernels/cuda/decoder/records.cuh"
 #include "kernels/cuda/decoder/texts.cuh"
 #include "kernels/cuda/decoder/token_choice.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -19,12 +20,8 @@ __device__ Chosen choose_token(const Memory& memory, const Rule& rule, const Tex
     RowScores row(rule, rows, number, shared);
     if (rule.repetition_penalty != 1) {
         const Batch& batch = *memory.batch;
-        row.mark(reinterpret_cast<const std::uint32_t*>(batch.in + std::size_t{text.item} * rule.io.input_bytes +
-                                                        sizeof(PromptStart)),
-                 text.prompt,
-                 reinterpret_cast<const std::uint32_t*>(batch.out + std::size_t{text.item} * rule.io.output_bytes +
-                                                        sizeof(ContinuationStart)),
-                 text.made);
+        row.mark(prompt_of(batch.in, rule, text.item).tokens, text.prompt,
+                 continuation_of(batch.out, rule, text.item).tokens, text.made);
     }
     TokenChoice choice(rule, row, shared);
     const BestTwo found = choice.best<true>();

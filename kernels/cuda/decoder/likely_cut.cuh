@@ -204,7 +204,7 @@ private:
         __syncthreads();
     }
 
-    /// The same for a bin with more scores than BinScores holds: digit by digit of the rank, over all scores.
+    /// The same for a bin with more scores than CollectedScores holds: digit by digit of the rank, over all scores.
     template <class Weigh>
     __device__ void cross_digits(const Weigh& weigh) {
         const std::uint32_t bin = memory_.crossed_bin;

@@ -211,7 +211,7 @@ private:
         scale_rows(reinterpret_cast<float(&)[8][4]>(mixed_), by);
     }
 
-    /// See PromptTile::weigh(). Both queries side by side: neither waits for the other.
+    /// See PromptWeights::weigh(). Both queries side by side: neither waits for the other.
     __device__ __forceinline__ void weigh(float (&scores)[32], float (&kept)[2]) {
         float largest[4] = {scores[0], scores[1], scores[2], scores[3]};
 #pragma unroll

@@ -4,6 +4,7 @@
 #include "kernels/cuda/decoder/plan_slots.cuh"
 #include "kernels/cuda/decoder/prefix_pages.cuh"
 #include "kernels/cuda/decoder/prompt_pages.cuh"
+#include "kernels/cuda/decoder/records.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
@@ -40,7 +41,7 @@ __device__ Candidate next_item(const Memory& memory, const Rule& rule, std::uint
     Candidate text;
     if (item < batch.items) {
         text.item = static_cast<std::uint32_t>(item);
-        text.start = start_of(batch, rule, text.item);
+        text.start = prompt_of(batch.in, rule, text.item).start;
         if (text.start.tokens == 0 || text.start.tokens > rule.max_prompt) {
             __trap();  // not an item of this decoder
         }
@@ -172,6 +173,9 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
         batch.beginning = taken.texts;
         batch.continued = continued;
         batch.entries = taken.texts + continued;
+        if (batch.entries == 0 && batch.next < batch.items) {
+            __trap();  // a text that fits no pass
+        }
         batch.beginning_rows = taken.rows;
         batch.rows = rows;
         batch.tiles = taken.tiles;
@@ -204,7 +208,7 @@ __global__ void __launch_bounds__(list_threads) list_rows(Memory memory, Rule ru
         const bool is_prefix = text.check == check_of_prefix;
         list_shared_pages(memory, text.item, entry.slot,
                           is_prefix ? (entry.first_position + entry.rows) / page_positions : text.shared);
-        const std::uint32_t* const tokens = tokens_of(batch, rule, text.item) + entry.first_position;
+        const std::uint32_t* const tokens = prompt_of(batch.in, rule, text.item).tokens + entry.first_position;
         for (std::uint32_t i = lane; i < entry.rows; i += warp_lanes) {
             memory.rows[entry.first_row + i] = {entry.slot, entry.first_position + i, tokens[i]};
         }

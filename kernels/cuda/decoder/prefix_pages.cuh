@@ -4,20 +4,10 @@
 
 #include "kernels/cuda/decoder/batch.hpp"
 #include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/records.cuh"
 
 /// Plans with prefixes that several prompts share.
 namespace sluice::decoder {
-
-[[nodiscard]] __device__ __forceinline__ const PromptStart& start_of(const Batch& batch, const Rule& rule,
-                                                                     std::uint32_t item) {
-    return *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{item} * rule.io.input_bytes);
-}
-
-[[nodiscard]] __device__ __forceinline__ const std::uint32_t* tokens_of(const Batch& batch, const Rule& rule,
-                                                                        std::uint32_t item) {
-    return reinterpret_cast<const std::uint32_t*>(batch.in + std::size_t{item} * rule.io.input_bytes +
-                                                  sizeof(PromptStart));
-}
 
 /// Pages at the begin of an item's text that are shared.
 [[nodiscard]] __device__ __forceinline__ std::uint32_t shared_pages_of(const Memory& memory, std::uint32_t item) {
@@ -62,7 +52,7 @@ struct Candidate {
     const std::uint32_t item = shared.texts[batch.next_prefix + number];
     const PrefixPath& path = shared.paths[item];
     if (path.level == shared.paths[shared.texts[batch.next_prefix]].level) {
-        owner = {.start = start_of(batch, rule, item),
+        owner = {.start = prompt_of(batch.in, rule, item).start,
                  .item = item,
                  .rows = path.owned * page_positions,
                  .shared = path.pages - path.owned};

@@ -6,6 +6,7 @@
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/checks.hpp"
 #include "kernels/cuda/decoder/prefix_pages.cuh"
+#include "kernels/cuda/decoder/records.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 
@@ -43,10 +44,10 @@ public:
 
     [[nodiscard]] __device__ __forceinline__ std::uint32_t items() const { return items_; }
     [[nodiscard]] __device__ __forceinline__ const std::uint32_t* tokens(std::uint32_t item) const {
-        return tokens_of(*memory_.batch, rule_, item);
+        return prompt_of(memory_.batch->in, rule_, item).tokens;
     }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t count(std::uint32_t item) const {
-        return start_of(*memory_.batch, rule_, item).tokens;
+        return prompt_of(memory_.batch->in, rule_, item).start.tokens;
     }
     [[nodiscard]] __device__ __forceinline__ bool is_computed(std::uint32_t item) const {
         return checks_ == nullptr || checks_[item].choices != 0;

@@ -5,6 +5,7 @@
 
 #include "kernels/cuda/counts.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/records.cuh"
 #include "kernels/philox.hpp"
 
 /// Continues texts token by token, straight in their results.
@@ -32,8 +33,7 @@ __device__ inline void append(const Memory& memory, const Rule& rule, Text& text
         note(text, chosen);
         return;
     }
-    std::byte* const result = batch.out + std::size_t{text.item} * rule.io.output_bytes;
-    auto* const tokens = reinterpret_cast<std::uint32_t*>(result + sizeof(ContinuationStart));
+    const Continuation result = continuation_of(batch.out, rule, text.item);
     text.nonfinite |= chosen.nonfinite ? 1U : 0U;
     ChoiceDoubt doubt = chosen.doubt;
     if (chosen.nonfinite) {
@@ -45,9 +45,9 @@ __device__ inline void append(const Memory& memory, const Rule& rule, Text& text
     }
     const bool ends = rule.end.contains(chosen.token);
     if (!ends) {
-        tokens[text.made] = chosen.token;
+        result.tokens[text.made] = chosen.token;
         if (rule.log_probabilities) {
-            reinterpret_cast<float*>(tokens)[rule.max_new + text.made] = chosen.log_probability;
+            result.log_probabilities[text.made] = chosen.log_probability;
         }
         text.last = chosen.token;
         ++text.made;
@@ -55,13 +55,11 @@ __device__ inline void append(const Memory& memory, const Rule& rule, Text& text
     if (!ends && text.made < rule.max_new) {
         return;
     }
-    auto& start = *reinterpret_cast<ContinuationStart*>(result);
-    start = {.tokens = text.made, .prompt = text.prompt, .has_end = ends ? 1U : 0U, .nonfinite = text.nonfinite};
+    result.start = {.tokens = text.made, .prompt = text.prompt, .has_end = ends ? 1U : 0U, .nonfinite = text.nonfinite};
     if (batch.doubts != nullptr) {
         batch.doubts[text.item] = text.doubt;
     }
-    const auto& item = *reinterpret_cast<const PromptStart*>(batch.in + std::size_t{text.item} * rule.io.input_bytes);
-    add_counts(batch.counts, counts_of(item, start));
+    add_counts(batch.counts, counts_of(prompt_of(batch.in, rule, text.item).start, result.start));
     text.complete = 1;
 }
 
