@@ -138,8 +138,9 @@ MatrixInstructions instructions_of_current_gpu() {
 }
 
 CudaDevice& as_cuda(Device& device) {
-    expects(typeid(device) == typeid(CudaDevice), "a CUDA layer was given another device");
-    return static_cast<CudaDevice&>(device);
+    auto* const cuda = dynamic_cast<CudaDevice*>(&device);
+    expects(cuda != nullptr, "a CUDA layer was given another device");
+    return *cuda;
 }
 
 bool built_with_cuda() noexcept {

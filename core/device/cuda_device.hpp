@@ -15,7 +15,7 @@
 namespace sluice {
 
 /// A GPU that this build has code for, the current one of the thread that makes it.
-class CudaDevice final : public Device {
+class CudaDevice : public Device {
 public:
     /// Throws Error (unavailable) when the build has no code for the GPU.
     CudaDevice(int index, const CudaDeviceOptions& options);

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 
+#include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
+#include "tests/kernels/cuda/decoder_on_gpu.hpp"
 #include "tests/kernels/decoder_texts.hpp"
 
 namespace sluice {
@@ -160,6 +163,53 @@ TEST(DecoderSizes, HaveNearlyTwiceThePagesWithAQuantisedCache) {
 
     EXPECT_NEAR(pages(KvCache::fp8) / pages(KvCache::as_computed), 2 * 768.0 / (768 + 12), 0.01);
     EXPECT_NEAR(pages(KvCache::int8) / pages(KvCache::as_computed), 2 * 768.0 / (768 + 24), 0.01);
+}
+
+/// A GPU that counts what is allocated on it.
+class CountingGpu final : public CudaDevice {
+public:
+    explicit CountingGpu(MatrixInstructions instructions) : CudaDevice(0, {.instructions = instructions}) {}
+
+    [[nodiscard]] Buffer allocate(MemorySpace space, std::size_t bytes) override {
+        device_bytes += space == MemorySpace::device ? bytes : 0;
+        return CudaDevice::allocate(space, bytes);
+    }
+
+    std::uint64_t device_bytes = 0;
+};
+
+class DecoderMemory : public test::DecoderOnGpu {};
+
+TEST_F(DecoderMemory, IsWhatThePlanSays) {
+    constexpr std::uint32_t items = 500;
+    std::vector<TokenSampling> samplings{test::sampled};
+    for (const KvCache cache : {KvCache::as_computed, KvCache::fp8, KvCache::int8}) {
+        samplings.push_back({.max_prompt = 60, .max_new = 10, .temperature = 0, .kv_cache = cache});
+    }
+    for (const test::DecoderKind kind : kinds()) {
+        CountingGpu device(kind.instructions);
+        for (const test::ModelCase& one : test::models_of_all) {
+            const test::RandomDecoder model(one.shape, 7, one.parts);
+            for (const TokenSampling& sampling : samplings) {
+                if (sampling.kv_cache != KvCache::as_computed && !decoder::is_narrow(kind.precision)) {
+                    continue;
+                }
+                PackedWeights packed;
+                const auto layer = decoder_kernels_of(DeviceKind::cuda, kind.precision)
+                                       .decoder(model.shape(), model.weights(), sampling, packed);
+                packed.pack(NodeMemory::of_process(packed.bytes()), {}, 2);
+                const std::uint64_t least = layer->least_bytes(items);
+                std::set<std::uint64_t> beside;  // the weights
+                for (const std::uint64_t more : {0U, 1U << 20U, 8U << 20U, 64U << 20U}) {
+                    device.device_bytes = 0;
+                    const auto made = layer->make_decoder(device, items, least + more);
+                    beside.insert(device.device_bytes - layer->bytes(device, items, least + more));
+                }
+                EXPECT_EQ(beside, std::set{packed.bytes()})
+                    << kind << ", cache " << static_cast<int>(sampling.kv_cache);
+            }
+        }
+    }
 }
 
 }  // namespace
