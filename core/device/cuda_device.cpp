@@ -6,7 +6,6 @@
 #include <array>
 #include <cstring>
 #include <numeric>
-#include <typeinfo>
 
 #include "core/device/cuda_error.hpp"
 #include "core/device/cuda_stream.hpp"

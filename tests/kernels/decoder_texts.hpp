@@ -26,7 +26,8 @@ struct Continued {
 
     bool operator==(const Continued& other) const {
         return tokens == other.tokens && log_probabilities == other.log_probabilities &&
-               start.has_end == other.start.has_end;
+               start.prompt == other.start.prompt && start.has_end == other.start.has_end &&
+               start.nonfinite == other.start.nonfinite;
     }
 };
 
