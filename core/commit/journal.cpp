@@ -72,17 +72,26 @@ void Journal::append(std::span<JournalEntry> entries, Durability durability) {
     fault_point("jrn.synced");
 }
 
-JournalPrefix decode_journal(std::span<const std::byte> bytes, std::uint32_t attempt) {
-    JournalPrefix prefix;
-    for (std::span<const std::byte> rest = bytes; rest.size() >= JournalEntry::bytes;
-         rest = rest.subspan(JournalEntry::bytes)) {
-        const std::optional<JournalEntry> entry = decode_journal_entry(rest.first(JournalEntry::bytes));
+namespace {
+
+/// Adds the valid entries that `bytes` begins with. Returns whether all of it is valid.
+bool add_entries(JournalPrefix& prefix, std::span<const std::byte> bytes, std::uint32_t attempt) {
+    for (; bytes.size() >= JournalEntry::bytes; bytes = bytes.subspan(JournalEntry::bytes)) {
+        const std::optional<JournalEntry> entry = decode_journal_entry(bytes.first(JournalEntry::bytes));
         if (!entry || entry->attempt != attempt || entry->sequence != prefix.entries.size()) {
-            break;
+            return false;
         }
         prefix.entries.push_back(*entry);
+        prefix.bytes += JournalEntry::bytes;
     }
-    prefix.bytes = prefix.entries.size() * JournalEntry::bytes;
+    return bytes.empty();
+}
+
+}  // namespace
+
+JournalPrefix decode_journal(std::span<const std::byte> bytes, std::uint32_t attempt) {
+    JournalPrefix prefix;
+    add_entries(prefix, bytes, attempt);
     prefix.ignored = bytes.size() - prefix.bytes;
     return prefix;
 }
@@ -92,22 +101,24 @@ JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t atte
     if (!file) {
         return {};
     }
-    // Its owner may still write to it: what is there now is what counts. It has 64 bytes a chunk.
+    // Its owner may still write to it: what is there now is what counts, up to the first block that is not intact,
+    // whatever the file's size.
+    static_assert(disk_block_bytes % JournalEntry::bytes == 0);
     const std::uint64_t size = file->size();
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> block(disk_block_bytes);
+    JournalPrefix prefix;
     try {
-        while (bytes.size() < size) {
-            const std::size_t done = bytes.size();
-            const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(disk_block_bytes, size - done));
-            bytes.resize(done + piece);
-            if (!file->read_at(done, std::span(bytes).subspan(done))) {
+        for (std::uint64_t done = 0; done < size; done += block.size()) {
+            block.resize(static_cast<std::size_t>(std::min<std::uint64_t>(disk_block_bytes, size - done)));
+            if (!file->read_at(done, block)) {
                 fail_on_file(path, "read to its end", EIO);
             }
+            if (!add_entries(prefix, block, attempt)) {
+                break;
+            }
         }
-    } catch (const UnreadableFile&) {  // what is before counts; the rest is reported as ignored
-        bytes.resize(bytes.size() - (bytes.size() - 1) % disk_block_bytes - 1);
+    } catch (const UnreadableFile&) {  // what is before counts
     }
-    JournalPrefix prefix = decode_journal(bytes, attempt);
     prefix.ignored = size - prefix.bytes;
     return prefix;
 }

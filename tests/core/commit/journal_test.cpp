@@ -47,6 +47,17 @@ TEST_F(JournalTest, ReadsBackAsItWasWritten) {
     EXPECT_EQ(prefix.ignored, 0U);
 }
 
+TEST_F(JournalTest, IsReadUpToItsFirstDamageHoweverLongItIs) {
+    constexpr std::uint64_t size = std::uint64_t{1} << 42U;  // more than any machine's memory
+    const std::vector<JournalEntry> entries = write(journal_entrys);
+    std::filesystem::resize_file(file(), size);
+
+    const JournalPrefix prefix = read_journal(file(), attempt);
+
+    EXPECT_EQ(prefix.entries, entries);
+    EXPECT_EQ(prefix.ignored, size - 64 * journal_entrys);
+}
+
 TEST_F(JournalTest, IsEmptyWhenItIsMissing) {
     EXPECT_TRUE(read_journal(file(), attempt).entries.empty());
 }
