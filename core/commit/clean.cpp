@@ -15,6 +15,8 @@
 namespace sluice {
 namespace {
 
+constexpr std::string_view gone_prefix = ".gone-";  // of an empty attempt on its way out
+
 /// What cannot be removed now is told, and is no failure of the run.
 template <class Action>
 void try_to(std::vector<ErrorText>& warnings, Action&& action) {
@@ -48,6 +50,24 @@ void remove_data(const std::filesystem::path& attempt) {
     remove_files(attempt, {".bin", ".copy", ".new"});
 }
 
+/// Its owner comes last: whoever finds it half removed has to know that nobody uses it.
+void remove_attempt(const std::filesystem::path& attempt) {
+    const std::array last{heartbeat_file(attempt), owner_file(attempt)};
+    for (const std::string& name : names_in_folder(attempt)) {
+        const std::filesystem::path file = attempt / name;
+        const auto status = std::ranges::find(last, file) == last.end() ? status_of(file) : std::nullopt;
+        if (status && S_ISDIR(status->st_mode)) {
+            remove_folder(file);
+        } else if (status) {
+            remove_file(file);
+        }
+    }
+    for (const std::filesystem::path& file : last) {
+        remove_file(file);
+    }
+    remove_folder(attempt);
+}
+
 /// An attempt, one that never got its number, or a file that somebody has made to learn the time.
 void clean_entry(const std::filesystem::path& entry, std::uint32_t published, const Owner& me,
                  std::chrono::seconds alive_within) {
@@ -68,7 +88,7 @@ void clean_entry(const std::filesystem::path& entry, std::uint32_t published, co
     if (name == std::to_string(published)) {
         remove_data(entry);
     } else {
-        remove_folder(entry);
+        remove_attempt(entry);
     }
 }
 
@@ -97,6 +117,16 @@ std::vector<ErrorText> clean_run(const RunPaths& paths, std::uint32_t published,
     std::vector<ErrorText> warnings;
     std::vector<std::string> names;
     try_to(warnings, [&] { remove_files(paths.run_folder(), {".new"}); });
+    try_to(warnings, [&] { names = names_in_folder(paths.run_folder()); });
+    for (const std::string& name : names) {
+        const std::filesystem::path folder = paths.run_folder() / name;
+        try_to(warnings, [&] {
+            if (name.starts_with(gone_prefix) && !may_be_in_use(folder, me, alive_within)) {
+                remove_attempt(folder);
+            }
+        });
+    }
+    names.clear();
     try_to(warnings, [&] { names = names_in_folder(paths.attempts()); });
     for (const std::string& name : names) {
         try_to(warnings, [&] { clean_entry(paths.attempts() / name, published, me, alive_within); });
@@ -129,7 +159,7 @@ void remove_if_alone(const AttemptFolder& attempt) {
     fault_point("abandon");
     const RunPaths& paths = attempt.paths();
     const std::array shared{paths.identity(), paths.job_file()};
-    const std::filesystem::path away = paths.run_folder() / (".gone-" + attempt.owner().id);
+    const std::filesystem::path away = paths.run_folder() / (std::string(gone_prefix) + attempt.owner().id);
     std::vector<ErrorText> unsaid;  // what cannot be done is left undone
     try_to(unsaid, [&] { static_cast<void>(rename_to(attempt.folder(), away)); });
     for (const std::filesystem::path& file : shared) {
@@ -142,7 +172,7 @@ void remove_if_alone(const AttemptFolder& attempt) {
             try_to(unsaid, [&] { give_back(away / file.filename(), file); });
         }
     }
-    try_to(unsaid, [&] { remove_folder(away); });
+    try_to(unsaid, [&] { remove_attempt(away); });
     static_cast<void>(remove_empty_folder(paths.run_folder()));  // unless something else is kept in it
 }
 

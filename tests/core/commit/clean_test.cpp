@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <utility>
+#include <vector>
+
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
+#include "core/commit/file_effect.hpp"
 #include "core/paths.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
@@ -70,12 +75,41 @@ TEST_F(CleanTest, RemovesFoldersAndFilesThatNobodyFinished) {
     write_contents(paths_.attempts() / ".now-abc", "");
     write_contents(paths_.attempt(3) / "out.csv.copy", "x");
     write_contents(paths_.attempt(3) / "MANIFEST.json.abc.new", "x");
+    std::filesystem::rename(paths_.attempt(1), paths_.run_folder() / ".gone-abc");
 
     EXPECT_TRUE(clean_run(paths_, 3, me_, seconds(0)).empty());
 
     EXPECT_THAT(names_in_folder(paths_.attempts()), ElementsAre("3"));
     EXPECT_THAT(names_in_folder(paths_.attempt(3)), ElementsAre("alive", "owner.json", "w0.jrn"));
     EXPECT_THAT(names_in_folder(paths_.run_folder()), ElementsAre("attempts"));
+}
+
+TEST_F(CleanTest, LeavesAnEmptyAttemptThatIsOnItsWayOut) {
+    give_away(1);
+    std::filesystem::rename(paths_.attempt(1), paths_.run_folder() / ".gone-abc");
+
+    EXPECT_TRUE(clean_run(paths_, 3, me_, seconds(60)).empty());
+
+    EXPECT_TRUE(std::filesystem::exists(part_file(paths_.run_folder() / ".gone-abc", 0)));
+}
+
+/// Whoever goes on with a removal has to know that the process has ended.
+TEST_F(CleanTest, RemovesTheOwnersFileLast) {
+    static std::vector<std::filesystem::path> removed;
+    removed.clear();
+    effect_keeper.store([](FileEffect effect) {
+        if (effect.kind == FileEffect::Kind::remove) {
+            removed.push_back(std::move(effect.path));
+        }
+    });
+
+    EXPECT_TRUE(clean_run(paths_, 3, me_, seconds(0)).empty());
+    effect_keeper.store(nullptr);
+
+    const std::filesystem::path first = paths_.attempt(1);
+    std::erase_if(removed, [&](const auto& path) { return path != first && path.parent_path() != first; });
+    EXPECT_THAT(removed,
+                ElementsAre(part_file(first, 0), journal_file(first), heartbeat_file(first), owner_file(first), first));
 }
 
 }  // namespace
