@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <glob.h>
+#include <limits.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -89,7 +90,18 @@ bool is_there(const Path& path) {
                  hint_for_missing("check [input].path; it is relative to the job file's folder", pattern)});
 }
 
+/// glob() calls itself for each part of a pattern, which no file could match beyond this length.
+void check_length(const Path& pattern) {
+    if (const std::size_t length = pattern.native().size(); length >= PATH_MAX) {
+        throw Error(ExitCode::no_input,
+                    {"E-INP-180", escaped(pattern.native()),
+                     fmt::format("the pattern has {} bytes, and no file's path has more than {}", length, PATH_MAX - 1),
+                     "shorten it"});
+    }
+}
+
 void add_matches(const Path& pattern, std::vector<NamedFile>& files) {
+    check_length(pattern);
     const Matches matches(pattern);
     std::vector<std::string> paths(matches.paths().begin(), matches.paths().end());
     std::ranges::sort(paths);

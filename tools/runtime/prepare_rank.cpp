@@ -36,7 +36,8 @@ std::optional<std::uint32_t> useful_devices(const JobPlan& plan) {
 
 void warn_of_fewer_devices(const RankContext& context, const JobPlan& plan, const RankShare& share) {
     const std::size_t devices = share.place.devices.size();
-    if (context.rank() == 0 && devices < plan.devices.value_or(0)) {
+    const bool has_work = plan.grid().chunks_left() != 0;
+    if (context.rank() == 0 && has_work && devices < plan.devices.value_or(0)) {
         say(ErrorText{.id = "W-RUN-151",
                       .where = context.who(),
                       .what = fmt::format("drives {}, not run.devices = {}: {} to do, and {} on the node",

@@ -89,6 +89,11 @@ TEST_F(InputFilesTest, AreRefusedWhereThereAreNone) {
     EXPECT_EQ(summary_of(none), "66 E-INP-180 b*.csv: the pattern matches no file");
     EXPECT_EQ(refusal({"f*.csv"}).text().id, "E-INP-180");
     EXPECT_EQ(refusal({"none/*.csv"}).text().id, "E-INP-180");
+    std::string long_pattern;
+    for (int i = 0; i < 100'000; ++i) {
+        long_pattern += "*/";
+    }
+    EXPECT_THAT(refusal({long_pattern}).text().what, HasSubstr(" bytes, and no file's path has more than 4095"));
     EXPECT_EQ(refusal({"a.csv/*.csv"}).text().id, "E-INP-180");
     EXPECT_EQ(refusal({"b.csv", "a.csv"}).text().id, "E-INP-028");
     EXPECT_THAT(refusal({"a.csv", "b[.csv"}).text().what, HasSubstr("No such file"));
