@@ -32,7 +32,7 @@ public:
         const auto set = [&](cudaFuncAttribute attribute, int value) {
             check_cuda(cudaFuncSetAttribute(kernel, attribute, value), "cudaFuncSetAttribute");
         };
-        set(cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared_bytes);  // for any shape: kernels are shared
+        set(cudaFuncAttributeMaxDynamicSharedMemorySize, least_shared_bytes);  // for any shape: kernels are shared
         set(cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
     }
 
@@ -47,7 +47,7 @@ private:
 template <class C>
 std::shared_ptr<const gemm::Work> make_convolution(const ConvGemmShape& shape, Precision precision, std::uint32_t items,
                                                    const ConvGemmMemory& memory) {
-    expects(shape.taps <= most_shared_bytes / row_bytes && shared_bytes<C>(shape.taps) <= most_shared_bytes,
+    expects(shape.taps <= least_shared_bytes / row_bytes && shared_bytes<C>(shape.taps) <= least_shared_bytes,
             "convolution: more taps than the tensor cores' kernel takes");
     if (items == 0) {
         return nullptr;

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/conv_store.cuh"
 #include "kernels/cuda/gemm/mma_layout.cuh"
+#include "kernels/cuda/launch.hpp"
 
 /// Arguments, tiles and shared-memory layout of the convolution's kernel by mma.sync.
 namespace sluice::conv_mma {
@@ -32,7 +33,6 @@ struct Config {
 constexpr std::uint32_t weight_stages = 3;
 constexpr std::uint32_t lead = weight_stages - 1;  // steps by which copies are ahead
 constexpr std::uint32_t weight_bytes = tile_columns * row_bytes;
-constexpr std::uint32_t most_shared_bytes = 99 * 1024;  // of a block on compute capability 8.6 and 8.9
 static_assert(threads / 32 * conv::box_bytes <= weight_stages * weight_bytes, "boxes lie there when stages are over");
 
 /// Pieces of the input in shared memory: the current one, and those of the next `lead` steps.
@@ -47,8 +47,8 @@ template <class C>
 constexpr std::uint32_t shared_bytes(std::uint32_t taps) {
     return weight_stages * weight_bytes + input_stages(taps) * copied_rows<C>(taps) * row_bytes;
 }
-static_assert(shared_bytes<Config<false>>(1) <= most_shared_bytes &&
-              shared_bytes<Config<false>>(9) <= most_shared_bytes);
+static_assert(shared_bytes<Config<false>>(1) <= least_shared_bytes &&
+              shared_bytes<Config<false>>(9) <= least_shared_bytes);
 
 struct Arguments {
     const std::uint8_t* in;

@@ -28,6 +28,10 @@ struct LaunchShape {
 /// Of an H100 or an H200. Kernels whose blocks loop over their work get at most a multiple of it as blocks.
 inline constexpr std::uint32_t hopper_multiprocessors = 132;
 
+/// Shared memory that a block may have on every GPU with asynchronous copies: compute capability 8.6 and 8.9 have the
+/// least.
+inline constexpr std::uint32_t least_shared_bytes = 99 * 1024;
+
 /// Enqueues `kernel`; `name` appears in the error.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const char* name, const LaunchShape& shape, cudaStream_t stream,

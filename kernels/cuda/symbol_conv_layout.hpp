@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/symbol_conv_gpu.hpp"
 
 /// Layout of a symbol convolution's tables, for host and device code.
@@ -13,8 +14,6 @@ constexpr std::size_t row_bytes = 256;  // of channels of one slice: what half a
 constexpr std::size_t tap_bytes = table_rows * row_bytes;
 constexpr std::size_t slice_bytes = SymbolConvGpuShape::taps * tap_bytes;
 constexpr std::size_t pairs = table_rows * table_rows;
-
-constexpr std::uint32_t least_shared_bytes = 99 * 1024;  // of a block, on compute capability 8.6 and 8.9
 
 constexpr std::size_t inner_sums_at = table_rows;  // after the squares
 constexpr std::size_t inner_pair_at(std::size_t distance) {

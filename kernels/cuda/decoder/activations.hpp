@@ -9,6 +9,7 @@
 #include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
 #include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/sampling.hpp"
 
 namespace sluice::decoder {
 
@@ -19,7 +20,7 @@ struct Activations {
     explicit Activations(const PassSetup& setup)
         : strides(strides_of(setup.shape, setup.precision)),
           kept(kept_scores(setup.precision, setup.sampling)),
-          padded_slots(rounded_up_to_tile(setup.sizes.slots)),
+          padded_slots(rounded_up(setup.sizes.slots, row_multiple)),
           sums(of_values(setup, setup.sizes.rows, strides.width)),
           normed(of_values(setup, is_narrow(setup.precision) ? padded_slots : setup.sizes.rows, strides.width)),
           row_sums(setup.device.allocate(MemorySpace::device,
@@ -91,8 +92,6 @@ struct Activations {
                 .most_rows = most_rows,
                 .rows = rows};
     }
-
-    [[nodiscard]] static std::uint32_t rounded_up_to_tile(std::uint32_t rows) { return (rows + 127) / 128 * 128; }
 
     Strides strides;
     KeptScores kept;

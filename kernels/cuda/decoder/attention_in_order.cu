@@ -144,12 +144,11 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
                         : precision == Precision::tf32x3 ? &attend_in_order<Kept::half_parts>
                         : precision == Precision::fp16x2 ? &attend_in_order<Kept::half_codes>
                                                          : &attend_in_order<Kept::as_is>;
-    constexpr std::uint32_t most_shared = 99 * 1024;
     const std::uint32_t of_warp =
         (attention.positions + attention.head_size + 3) / 4 * 4 * static_cast<std::uint32_t>(sizeof(float));
     expects(attending != Attending::continued, "decoder: attention in order is of all rows or of the wanted ones");
-    expects(of_warp <= most_shared, "decoder: attention in order has no room for a text's weights");
-    const std::uint32_t warps = std::min(ordered_warps, most_shared / of_warp);
+    expects(of_warp <= least_shared_bytes, "decoder: attention in order has no room for a text's weights");
+    const std::uint32_t warps = std::min(ordered_warps, least_shared_bytes / of_warp);
     const std::uint32_t shared = warps * of_warp;
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
                "cudaFuncSetAttribute");

@@ -219,11 +219,10 @@ __global__ void __launch_bounds__(most_cached_in_order_warps* warp_lanes)
 template <std::uint32_t head_size>
 void launch_cached_in_order(const Memory& memory, const Attention& attention, const Cache& cache, std::uint32_t layer,
                             Attending attending, cudaStream_t stream) {
-    constexpr std::uint32_t most_shared = 99 * 1024;  // available on every device with asynchronous copies
     const std::uint32_t of_warp =
         OrderedHead<head_size>::floats_for(attention.positions) * std::uint32_t{sizeof(float)};
-    expects(of_warp <= most_shared, "decoder: attention in fp32 has no room for a text's weights");
-    const std::uint32_t warps = std::min(most_cached_in_order_warps, most_shared / of_warp);
+    expects(of_warp <= least_shared_bytes, "decoder: attention in fp32 has no room for a text's weights");
+    const std::uint32_t warps = std::min(most_cached_in_order_warps, least_shared_bytes / of_warp);
     const std::uint32_t shared = warps * of_warp;
     check_cuda(cudaFuncSetAttribute(&attend_cached_in_order<head_size>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     static_cast<int>(shared)),

@@ -39,7 +39,6 @@ constexpr std::uint64_t small_share = 16;
 constexpr std::uint64_t prefix_share = 64;                      // of the memory, at most, to find prefixes
 constexpr std::uint64_t most_values = std::uint64_t{1} << 31U;  // of a tensor: some kernels count them in 32 bits
 
-constexpr std::uint32_t row_multiple = 128;
 constexpr std::uint32_t least_slots = 32;
 
 std::uint32_t pages_of(std::uint32_t positions) {

@@ -51,6 +51,9 @@ struct Strides {
     return contracts_codes(shape, precision) ? 1 : number_bytes(values_in(precision));
 }
 
+/// Rows, and slots whose rows are a product's, are allocated in multiples of it.
+inline constexpr std::uint32_t row_multiple = 128;
+
 [[nodiscard]] Strides strides_of(const DecoderShape& shape, Precision precision);
 
 /// What of the head's scores is enough for the next token and its outputs.

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/launch.hpp"
 
 /// Arguments, tiles and shared-memory layout of the kernel by mma.sync.
 namespace sluice::gemm {
@@ -40,7 +41,7 @@ struct MmaConfig {
     static constexpr std::uint32_t cluster_columns = 1;
     static constexpr std::uint32_t cluster = 1;
 
-    static constexpr std::uint32_t most_shared_bytes = 99 * 1024;  // of a block on compute capability 8.6 and 8.9
+    static constexpr std::uint32_t most_shared_bytes = least_shared_bytes;
     static_assert(rows % rows_at_once == 0 && columns % rows_at_once == 0 && column_products % 4 == 0);
     static_assert(stages >= 3 && stages_bytes <= most_shared_bytes);
 };

@@ -98,7 +98,7 @@ class SymbolConvolution : public OnGpu {
 protected:
     /// What this GPU's blocks may have, and the least that any has.
     [[nodiscard]] std::vector<std::uint32_t> shared_bytes() const {
-        return {gpu().block_shared_bytes(), symbol_conv::least_shared_bytes};
+        return {gpu().block_shared_bytes(), least_shared_bytes};
     }
 };
 
@@ -150,7 +150,7 @@ TEST_F(SymbolConvolution, GivesTheSameBitsWhateverItsSharedMemory) {
     const std::vector<std::uint8_t> symbols = random_symbols(shape, items);
     for (const Precision precision : every_precision) {
         const auto whole = run(shape, items, precision, weights, symbols, gpu().block_shared_bytes());
-        const auto least = run(shape, items, precision, weights, symbols, symbol_conv::least_shared_bytes);
+        const auto least = run(shape, items, precision, weights, symbols, least_shared_bytes);
 
         EXPECT_TRUE(std::ranges::equal(whole, least)) << "precision " << static_cast<int>(precision);
     }
