@@ -216,6 +216,10 @@ void apply(const Override& change, const JobSchema& schema, const std::string& a
         refuse_key_of_another_app(schema, change.key, app, where);
         refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), schema.suggest(change.key)));
     }
+    if (change.value.empty()) {
+        settings.erase(change.key);
+        return;
+    }
     settings[change.key] = {resolved(read_override_value(*key, change.value, where), change.base), where, true};
 }
 

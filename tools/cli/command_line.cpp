@@ -130,7 +130,8 @@ std::span<const Command> commands() {
 }
 
 void add_set_option(Options& options, std::string_view example) {
-    const std::string text = fmt::format("set a key of the job, as in --set {}; may be repeated", example);
+    const std::string text = fmt::format(
+        "set a key of the job, as in --set {}; without a value: as if the file did not; may be repeated", example);
     options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"), text.c_str());
 }
 

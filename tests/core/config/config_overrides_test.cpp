@@ -44,6 +44,18 @@ TEST(Overrides, WinOverTheFileAndTheLastOneWins) {
     EXPECT_EQ(parse(text, {set("pipeline.depth=3"), set("pipeline.depth=4")}).pipeline.depth, 4U);
 }
 
+TEST(Overrides, TakeAKeyAwayWithoutAValue) {
+    const std::string text = smallest_job + "pipeline.depth = 2\n";
+
+    EXPECT_EQ(parse(text, {set("pipeline.depth=")}).pipeline.depth, std::nullopt);
+    EXPECT_EQ(parse(text, {set("pipeline.depth= "), set("pipeline.depth=3")}).pipeline.depth, 3U);
+    EXPECT_EQ(parse(text, {set("pipeline.depth=3"), set("pipeline.depth=")}).pipeline.depth, std::nullopt);
+    EXPECT_EQ(parse(smallest_job, {set("pipeline.depth=")}), parse(smallest_job, {}));
+    EXPECT_EQ(refusal(smallest_job, {set("output.path=")}).text.what, "[output].path is required");
+    EXPECT_EQ(refusal(smallest_job, {set("pipeline.dept=")}).text.id, "E-CFG-009");
+    EXPECT_EQ(refusal(smallest_job, {set("output.report=\"\"")}).text.id, "E-CFG-011");
+}
+
 TEST(Overrides, ReplaceWeightsByRandomOnesAndBack) {
     const JobConfig random = parse(smallest_job, {set("model.random=17")});
     const JobConfig both_changed = parse(smallest_job, {set("model.weights=b.bin")});
