@@ -20,10 +20,10 @@ constexpr std::size_t suffix_length = 38;  // ".", ".tmp-" and 32 hexadecimal di
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& path)
-    : where_(escaped(path.native())), name_(path.filename().native()) {
+OutputFile::OutputFile(const std::filesystem::path& path, std::string_view key)
+    : where_(escaped(path.native())), key_(key), name_(path.filename().native()) {
     if (name_.empty() || path.native().find('\0') != std::string::npos) {
-        refuse("E-OUT-021", "not the path of a file", "name a file in [output].path");
+        refuse("E-OUT-021", "not the path of a file", "name a file in " + key_);
     }
     open_folder(path.parent_path());
     check_target();
@@ -83,7 +83,7 @@ void OutputFile::check_target() const {
     struct stat status = {};
     if (::fstatat(folder_.number(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno != ENOENT) {
-            refuse("E-OUT-021", "cannot create: " + system_text(errno), "choose another [output].path");
+            refuse("E-OUT-021", "cannot create: " + system_text(errno), "choose another " + key_);
         }
         return;
     }
@@ -92,8 +92,8 @@ void OutputFile::check_target() const {
                            : S_ISLNK(status.st_mode) ? "a symbolic link"
                                                      : "a device or pipe";
         refuse("E-OUT-021", fmt::format("is {} (expected a file or nothing)", kind),
-               S_ISDIR(status.st_mode) ? "choose another [output].path; that of a folder of parts ends with a slash"
-                                       : "choose another [output].path");
+               fmt::format("choose another {}{}", key_,
+                           S_ISDIR(status.st_mode) ? "; that of a folder of parts ends with a slash" : ""));
     }
 }
 

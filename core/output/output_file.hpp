@@ -16,8 +16,9 @@ namespace sluice {
 /// kernel may have dropped the data, so everything after it but the destructor throws ContractViolation.
 class OutputFile {
 public:
-    /// Throws Error (cannot_create).
-    explicit OutputFile(const std::filesystem::path& path);
+    /// `key` is what the user sets to choose `path`, such as "output.path"; hints name it. Throws Error
+    /// (cannot_create).
+    OutputFile(const std::filesystem::path& path, std::string_view key);
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
     ~OutputFile();
@@ -38,6 +39,7 @@ private:
     [[noreturn]] void fail(const char* operation, int error);
 
     std::string where_;
+    std::string key_;
     std::string name_;
     std::string temporary_;  // empty: none to remove
     Descriptor folder_;

@@ -84,7 +84,7 @@ Times run(OutputWriter& writer, const Load& load) {
 /// One file, synced at its end: the baseline for the protocol.
 class PlainOutput final : public OutputWriter {
 public:
-    PlainOutput(const std::filesystem::path& path, std::uint64_t items) : file_(path) {
+    PlainOutput(const std::filesystem::path& path, std::uint64_t items) : file_(path, "output.path") {
         file_.write(make_npy_header(codec.output_fields(), items));
     }
 

@@ -73,7 +73,7 @@ std::string keep_entry(const std::filesystem::path& file, const char* kind, cons
         if (error) {
             return error.message();
         }
-        OutputFile out(file);
+        OutputFile out(file, "XDG_CACHE_HOME");
         out.write(cache.dump(1) + "\n");
         out.publish();
         return {};

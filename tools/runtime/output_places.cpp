@@ -142,7 +142,7 @@ bool seems_published(const std::filesystem::path& output) {
 
 void check_output_path(const std::filesystem::path& output) {
     if (output.has_filename()) {
-        (void)OutputFile(output);  // creates a file beside it, and removes it
+        (void)OutputFile(output, "output.path");  // creates a file beside it, and removes it
     } else {
         check_folder_of(output.parent_path(), "output.path");
     }
@@ -173,7 +173,7 @@ void refuse_to_replace_input_files(const JobConfig& job, const std::vector<Path>
 
 void place_report(std::string_view text, const Path& report, const Path& output) {
     check_report_path(report, output);
-    OutputFile file(report);
+    OutputFile file(report, "output.report");
     file.write(text);
     file.publish([&] { check_report_path(report, output); });
 }

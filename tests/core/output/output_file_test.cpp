@@ -23,13 +23,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
+constexpr const char* key = "output.path";
 constexpr uid_t nobody = 65534;
 constexpr int not_possible_here = 77;
 
 class OutputFileTest : public IoTest {
 protected:
     [[nodiscard]] static std::string failure(const std::filesystem::path& path) {
-        return summary_of(error_of([&] { const OutputFile file(path); }));
+        return summary_of(error_of([&] { const OutputFile file(path, key); }));
     }
     [[nodiscard]] std::filesystem::path target() const { return folder() / "out.csv"; }
 };
@@ -38,7 +39,7 @@ protected:
 [[noreturn]] void exit_with_what_happens(const std::filesystem::path& path, std::size_t bytes,
                                          const std::string& wanted) {
     try {
-        OutputFile file(path);
+        OutputFile file(path, key);
         file.write(std::string(bytes, 'x'));
         file.publish();
     } catch (const Error& error) {
@@ -68,7 +69,7 @@ bool mount_small_file_system(const std::filesystem::path& folder) {
 }
 
 TEST_F(OutputFileTest, AppearsWhenItIsPublished) {
-    OutputFile file(target());
+    OutputFile file(target(), key);
     file.write("abc");
     file.write(std::string(3 << 20, 'x'));
     file.write("def");
@@ -81,14 +82,14 @@ TEST_F(OutputFileTest, AppearsWhenItIsPublished) {
 }
 
 TEST_F(OutputFileTest, WaitsUnderATemporaryNameInTheSameFolder) {
-    const OutputFile file(target());
+    const OutputFile file(target(), key);
 
     EXPECT_THAT(names_in_folder(), ElementsAre(StartsWith(".out.csv.tmp-")));
 }
 
 TEST_F(OutputFileTest, LeavesNothingBehindWhenItIsNotPublished) {
     {
-        OutputFile file(target());
+        OutputFile file(target(), key);
         file.write(std::string(5 << 20, 'x'));
     }
     EXPECT_THAT(names_in_folder(), IsEmpty());
@@ -96,10 +97,10 @@ TEST_F(OutputFileTest, LeavesNothingBehindWhenItIsNotPublished) {
 
 TEST_F(OutputFileTest, ReplacesAnEarlierFileOnlyWhenItIsPublished) {
     write("out.csv", "earlier");
-    { const OutputFile abandoned(target()); }
+    { const OutputFile abandoned(target(), key); }
     EXPECT_EQ(contents(target()), "earlier");
 
-    OutputFile file(target());
+    OutputFile file(target(), key);
     file.write("later");
     EXPECT_EQ(contents(target()), "earlier");
     file.publish();
@@ -109,7 +110,7 @@ TEST_F(OutputFileTest, ReplacesAnEarlierFileOnlyWhenItIsPublished) {
 
 TEST_F(OutputFileTest, FollowsTheUmask) {
     const mode_t before = ::umask(027);
-    OutputFile file(target());
+    OutputFile file(target(), key);
     file.publish();
     ::umask(before);
 
@@ -121,7 +122,7 @@ TEST_F(OutputFileTest, FollowsTheUmask) {
 TEST_F(OutputFileTest, WorksInTheCurrentFolderAndSurvivesAChangeOfIt) {
     const std::filesystem::path before = std::filesystem::current_path();
     std::filesystem::current_path(folder());
-    OutputFile file("out.csv");
+    OutputFile file("out.csv", key);
     std::filesystem::current_path(before);
 
     file.publish();
@@ -130,7 +131,7 @@ TEST_F(OutputFileTest, WorksInTheCurrentFolderAndSurvivesAChangeOfIt) {
 }
 
 TEST_F(OutputFileTest, AcceptsTheLongestName) {
-    OutputFile file(folder() / std::string(255, 'x'));
+    OutputFile file(folder() / std::string(255, 'x'), key);
 
     file.publish();
 
@@ -162,7 +163,7 @@ TEST_F(OutputFileTest, NeedsAFolderThatItMayWriteTo) {
 }
 
 TEST_F(OutputFileTest, SaysThatItCannotGetItsName) {
-    OutputFile file(target());
+    OutputFile file(target(), key);
     file.write("abc");
     std::filesystem::create_directory(target());
 
@@ -175,7 +176,9 @@ TEST_F(OutputFileTest, NeverReplacesWhatIsNoFile) {
     ASSERT_EQ(::mkfifo((folder() / "pipe").c_str(), 0600), 0);
 
     EXPECT_EQ(failure(folder() / "folder"), "73 E-OUT-021 folder: is a folder (expected a file or nothing)");
-    EXPECT_THAT(error_of([&] { OutputFile(folder() / "folder"); }).text().hint, HasSubstr("ends with a slash"));
+    EXPECT_THAT(error_of([&] { OutputFile(folder() / "folder", key); }).text().hint, HasSubstr("ends with a slash"));
+    EXPECT_EQ(error_of([&] { OutputFile(folder() / "link", "output.report"); }).text().hint,
+              "choose another output.report");
     EXPECT_EQ(failure(folder() / "link"), "73 E-OUT-021 link: is a symbolic link (expected a file or nothing)");
     EXPECT_EQ(failure(folder() / "pipe"), "73 E-OUT-021 pipe: is a device or pipe (expected a file or nothing)");
     EXPECT_EQ(failure("/dev/null"), "73 E-OUT-021 null: is a device or pipe (expected a file or nothing)");
@@ -217,7 +220,7 @@ TEST_F(OutputFileTest, ReportsTheLimitOfFileSizesAndLeavesNothingBehind) {
 }
 
 TEST_F(OutputFileTest, IsNotAtFaultWhereTooManyFilesAreOpen) {
-    EXPECT_EXIT(exit_without_descriptors([&] { const OutputFile file(target()); }), testing::ExitedWithCode(71),
+    EXPECT_EXIT(exit_without_descriptors([&] { const OutputFile file(target(), key); }), testing::ExitedWithCode(71),
                 "E-IO-005");
 }
 
@@ -226,7 +229,7 @@ TEST_F(OutputFileTest, IsUsedNoMoreAfterAFailureOrAfterPublishing) {
         std::signal(SIGXFSZ, SIG_IGN);
         const rlimit limit = {4096, 4096};
         ::setrlimit(RLIMIT_FSIZE, &limit);
-        OutputFile file(target());
+        OutputFile file(target(), key);
         try {
             file.write(std::string(4 << 20, 'x'));
         } catch (const Error&) {
@@ -240,7 +243,7 @@ TEST_F(OutputFileTest, IsUsedNoMoreAfterAFailureOrAfterPublishing) {
     };
     EXPECT_EXIT(use_after_failure(), testing::ExitedWithCode(74), "");
 
-    OutputFile file(target());
+    OutputFile file(target(), key);
     file.publish();
     EXPECT_THROW(file.write("x"), ContractViolation);
     EXPECT_THROW(file.publish(), ContractViolation);
