@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "comm/mpi_session.hpp"
 #include "core/error.hpp"
+#include "core/process_state.hpp"
 
 namespace sluice {
 namespace {
@@ -21,22 +21,12 @@ namespace {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free,
               "the board is read across processes");
 
-/// Gone, or a zombie not yet reaped (proc(5): the state follows the name in parentheses).
+/// Gone, or a zombie not yet reaped.
 bool is_gone(std::int32_t pid) noexcept {
-    if (kill(pid, 0) != 0 && errno == ESRCH) {
-        return true;
+    if (const std::optional<ProcessState> state = read_process_state(pid)) {
+        return state->has_ended();
     }
-    std::array<char, 64> path{};
-    *fmt::format_to_n(path.data(), path.size() - 1, "/proc/{}/stat", pid).out = '\0';
-    std::FILE* const file = std::fopen(path.data(), "re");
-    if (file == nullptr) {
-        return errno == ENOENT;
-    }
-    std::array<char, 256> text{};
-    const std::size_t length = std::fread(text.data(), 1, text.size() - 1, file);
-    std::fclose(file);
-    const char* const name_end = std::strrchr(text.data(), ')');
-    return length > 0 && name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+    return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 }  // namespace

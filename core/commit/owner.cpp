@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <sstream>
 #include <system_error>
 
 #include "core/commit/attempt_history.hpp"
@@ -19,6 +18,7 @@
 #include "core/error.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
+#include "core/process_state.hpp"
 #include "core/sync/stopped_before.hpp"
 #include "core/trace/thread_usage.hpp"
 
@@ -26,39 +26,11 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t most_owner_bytes = 64 << 10;
-constexpr std::size_t stat_bytes = 4096;  // a line of numbers and a name of 16 bytes
 
 std::string link_target(const char* path) {
     std::error_code none;
     const std::filesystem::path target = std::filesystem::read_symlink(path, none);
     return none ? std::string() : target.native();
-}
-
-/// All of /proc/PID/stat; empty: there is no such process (any more: it may end between the two calls).
-std::string stat_of_process(std::int64_t process) {
-    std::string text(stat_bytes, '\0');
-    const Descriptor file(::open(fmt::format("/proc/{}/stat", process).c_str(), O_RDONLY | O_CLOEXEC));
-    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))).bytes);
-    return text;
-}
-
-/// Field 22 of that line; nullopt: of a process that has ended and waits for its parent.
-std::optional<std::uint64_t> start_in(const std::string& text) {
-    const std::size_t name_end = text.rfind(')');  // the name before it may hold anything
-    if (name_end == std::string::npos) {
-        return std::nullopt;
-    }
-    std::istringstream fields(text.substr(name_end + 1));
-    std::string field;
-    fields >> field;
-    if (field == "Z" || field == "X") {
-        return std::nullopt;
-    }
-    constexpr int fields_between = 19;  // from the state, field 3, to the start time, field 22
-    for (int i = 0; i < fields_between; ++i) {
-        fields >> field;
-    }
-    return std::stoull("0" + field);
 }
 
 std::chrono::nanoseconds time_of(const struct ::stat& status) {
@@ -104,7 +76,7 @@ Owner this_process(const std::string& job, std::uint64_t restarts) {
             .boot = first_line("/proc/sys/kernel/random/boot_id"),
             .process_space = link_target("/proc/self/ns/pid"),
             .process = process,
-            .process_start = start_in(stat_of_process(process)).value_or(0),
+            .process_start = read_process_state(process).value_or(ProcessState{}).start,
             .job = job,
             .restarts = restarts};
 }
@@ -160,12 +132,12 @@ bool has_ended(const Owner& owner, const Owner& me) {
     if (!is_here(owner, me)) {
         return false;
     }
-    const std::string text = stat_of_process(owner.process);
+    const std::optional<ProcessState> state = read_process_state(owner.process);
     if (::kill(static_cast<pid_t>(owner.process), 0) != 0 && errno == ESRCH) {
         return true;
     }
     // Without either of the two nothing is known: the heartbeat decides.
-    return !text.empty() && owner.process_start != 0 && start_in(text) != owner.process_start;
+    return state && owner.process_start != 0 && (state->has_ended() || state->start != owner.process_start);
 }
 
 Sighting look_for_owner(const std::filesystem::path& attempt, const Owner& me, std::chrono::seconds alive_within) {

@@ -13,10 +13,13 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "core/process_state.hpp"
 
 namespace sluice::torture {
 namespace {
@@ -73,11 +76,8 @@ std::vector<std::string> environment(const std::vector<std::string>& variables) 
 }
 
 bool is_zombie(pid_t process) {
-    std::ifstream file(fmt::format("/proc/{}/stat", process));
-    std::string line;
-    std::getline(file, line);
-    const std::size_t name_end = line.rfind(") ");
-    return name_end != std::string::npos && line[name_end + 2] == 'Z';
+    const std::optional<ProcessState> state = read_process_state(process);
+    return state && state->has_ended();
 }
 
 pid_t start(const Attempt::Command& command) {
