@@ -109,6 +109,18 @@ void refuse_at_limit(const std::string& where, const char* operation, int error)
     }
 }
 
+WriteFailure write_failure(int error) noexcept {
+    switch (error) {
+        case ENOSPC:
+        case EDQUOT:
+            return {.id = "E-IO-002", .hint = "free space or raise the quota, then run the same command again"};
+        case EFBIG:
+            return {.id = "E-IO-004", .hint = "raise the limit of file sizes (ulimit -f)"};
+        default:
+            return {.id = "E-IO-003", .hint = "check the file system, then run the same command again"};
+    }
+}
+
 int open_to_read(const std::filesystem::path& path) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (const int error = errno; file < 0) {

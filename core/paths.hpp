@@ -39,6 +39,13 @@ namespace sluice {
 /// files was reached: then the path is not at fault.
 void refuse_at_limit(const std::string& where, const char* operation, int error);
 
+/// What an Error (io_error) says about an errno of writing, syncing, closing or renaming a file.
+struct WriteFailure {
+    const char* id;
+    const char* hint;
+};
+[[nodiscard]] WriteFailure write_failure(int error) noexcept;
+
 /// Returns a descriptor to read from, or -1 with errno set. Does not wait for a pipe's writer. Throws Error like
 /// refuse_at_limit().
 [[nodiscard]] int open_to_read(const std::filesystem::path& path);

@@ -18,7 +18,6 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t copy_bytes = std::size_t{1} << 20;
-constexpr const char* check_hint = "check the file system, then run the same command again";
 constexpr const char* path_id = "E-OUT-021";
 constexpr const char* access_id = "E-IO-008";
 
@@ -46,12 +45,6 @@ Error error_on_file(const std::filesystem::path& path, const char* operation, in
             return {ExitCode::no_input, access_id, "correct the path, or the permissions of its folders"};
         }
         switch (error) {
-            case ENOSPC:
-            case EDQUOT:
-                return {ExitCode::io_error, "E-IO-002",
-                        "free space or raise the quota, then run the same command again"};
-            case EFBIG:
-                return {ExitCode::io_error, "E-IO-004", "raise the limit of file sizes (ulimit -f)"};
             case EMFILE:
             case ENFILE:
                 return {ExitCode::out_of_memory, "E-IO-005", "raise the limit of open files (ulimit -n)"};
@@ -65,8 +58,10 @@ Error error_on_file(const std::filesystem::path& path, const char* operation, in
             case ENAMETOOLONG:
             case EEXIST:
                 return {ExitCode::cannot_create, path_id, "choose an existing folder that you can write to"};
-            default:
-                return {ExitCode::io_error, "E-IO-003", check_hint};
+            default: {
+                const auto [id, hint] = write_failure(error);
+                return {ExitCode::io_error, id, hint};
+            }
         }
     }();
     return {kind.code,
@@ -276,8 +271,9 @@ Error while_running(const Error& error) {
     if (text.id != path_id && text.id != access_id) {
         return error;
     }
-    text.id = "E-IO-003";
-    text.hint = check_hint;
+    const auto [id, hint] = write_failure(EIO);
+    text.id = id;
+    text.hint = hint;
     return {ExitCode::io_error, std::move(text)};
 }
 

@@ -119,11 +119,7 @@ void OutputFile::refuse(const char* id, const std::string& what, const std::stri
 
 void OutputFile::fail(const char* operation, int error) {
     failed_ = true;
-    const bool full = error == ENOSPC || error == EDQUOT;
-    const char* id = full ? "E-IO-002" : error == EFBIG ? "E-IO-004" : "E-IO-003";
-    const char* hint = full             ? "free space or raise the quota, then run the same command again"
-                       : error == EFBIG ? "raise the limit of file sizes (ulimit -f)"
-                                        : "check the file system, then run the same command again";
+    const auto [id, hint] = write_failure(error);
     throw Error(ExitCode::io_error,
                 {id, where_, fmt::format("cannot {} the output: {}", operation, system_text(error)), hint});
 }
