@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "apps/sampling_options.hpp"
 #include "core/error.hpp"
 #include "core/modes.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::uint64_t longest_text = 1U << 20U;  // tokens
 constexpr std::uint64_t largest_vocabulary = 1U << 24U;
-constexpr double highest_temperature = 100;
 constexpr double highest_penalty = 100;
 constexpr std::array<std::string_view, 2> forms{"text", "ids"};
 constexpr std::array<std::string_view, 2> ways_with_long_prompts{"refuse", "cut"};
@@ -94,11 +94,7 @@ constexpr std::array keys{
             .highest = highest_penalty,
             .fallback = "1.0",
             .help = "Makes tokens less likely that the text already has; 1: no penalty."},
-    KeySpec{.section = "generate",
-            .name = "seed",
-            .type = KeyType::integer,
-            .most = (std::uint64_t{1} << 63U) - 1,
-            .help = "Seed of the random numbers; 0 if unset."},
+    seed_key,
     KeySpec{.section = "generate",
             .name = "end_of_text",
             .type = KeyType::boolean,
@@ -139,45 +135,24 @@ constexpr std::array keys{
                     "bf16, fp16 and fp8."},
 };
 
-[[noreturn]] void refuse_option(std::string_view key, std::string what, std::string hint) {
-    throw Error(ExitCode::configuration, {.id = "E-CFG-105",
-                                          .where = fmt::format("generate.{}", key),
-                                          .what = std::move(what),
-                                          .hint = std::move(hint)});
-}
-
 std::uint32_t number(const AppSettings& settings, const char* key) {
     return static_cast<std::uint32_t>(settings.get<std::uint64_t>(key));
 }
 
-void check_greedy(const AppSettings& settings) {
-    for (const std::string_view key : {"top_k", "top_p", "seed"}) {
-        if (settings.find(fmt::format("generate.{}", key)) != nullptr) {
-            refuse_option(key, "generate.temperature = 0 chooses the likeliest token: nothing is drawn",
-                          "remove it, or raise the temperature");
-        }
-    }
-}
-
 TokenSampling read_sampling(const AppSettings& settings) {
+    constexpr std::array<std::string_view, 3> draw_keys{"top_k", "top_p", "seed"};
+    const auto [temperature, top_k, seed] = read_sampling_options(settings, draw_keys, "token");
     TokenSampling sampling{.max_prompt = number(settings, "generate.max_prompt_tokens"),
                            .max_new = number(settings, "generate.max_new_tokens"),
                            .repetition_penalty = settings.get_float("generate.repetition_penalty"),
-                           .temperature = settings.get_float("generate.temperature"),
+                           .temperature = temperature,
+                           .top_k = top_k,
+                           .seed = seed,
                            .log_probabilities = settings.get<bool>("generate.log_probability") ||
                                                 settings.get<bool>("generate.token_log_probabilities"),
                            .kv_cache = enum_of<KvCache>(settings.get<std::string>("generate.kv_cache_dtype")).value()};
-    if (sampling.temperature == 0) {
-        check_greedy(settings);
-    }
-    if (const auto* const top_k = settings.find<std::uint64_t>("generate.top_k")) {
-        sampling.top_k = static_cast<std::uint32_t>(*top_k);
-    }
     if (settings.find("generate.top_p") != nullptr) {
         sampling.top_p = settings.get_float("generate.top_p");
-    }
-    if (const auto* const seed = settings.find<std::uint64_t>("generate.seed")) {
-        sampling.seed = *seed;
     }
     return sampling;
 }
@@ -247,11 +222,11 @@ Options read_options(const AppSettings& settings) {
         options.stops = *stops;
     }
     if (std::ranges::find(options.stops, "") != options.stops.end()) {
-        refuse_option("stop", "an empty string ends every text before it begins", "remove it");
+        refuse_generate_key("stop", "an empty string ends every text before it begins", "remove it");
     }
     if (options.gives_ids && !options.stops.empty()) {
-        refuse_option("stop", "generate.results = \"ids\" makes no texts, in which these could be",
-                      "remove one of them");
+        refuse_generate_key("stop", "generate.results = \"ids\" makes no texts, in which these could be",
+                            "remove one of them");
     }
     return options;
 }
