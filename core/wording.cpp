@@ -27,19 +27,23 @@ int decimals_of(double value) {
 
 }  // namespace
 
+std::size_t text_width(std::string_view text) noexcept {
+    return static_cast<std::size_t>(std::ranges::count_if(text, starts_character));
+}
+
 std::string text_columns(const std::vector<std::vector<std::string>>& rows) {
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], row[i].size());
+            widths[i] = std::max(widths[i], text_width(row[i]));
         }
     }
     std::string text;
     for (const auto& row : rows) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            line += fmt::format("  {:<{}}", row[i], widths[i]);
+            line += "  " + row[i] + std::string(widths[i] - text_width(row[i]), ' ');
         }
         text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }

@@ -9,6 +9,14 @@
 
 namespace sluice {
 
+/// Whether a character of UTF-8 begins with `byte`.
+[[nodiscard]] constexpr bool starts_character(char byte) noexcept {
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+}
+
+/// Characters of `text`, which is printable UTF-8.
+[[nodiscard]] std::size_t text_width(std::string_view text) noexcept;
+
 /// Lines of cells: each column is as wide as its widest cell, with two spaces before it; no spaces at a line's end.
 [[nodiscard]] std::string text_columns(const std::vector<std::vector<std::string>>& rows);
 

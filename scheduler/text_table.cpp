@@ -2,32 +2,23 @@
 
 #include <algorithm>
 
+#include "core/wording.hpp"
+
 namespace sluice {
-namespace {
-
-bool starts_character(char byte) {
-    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
-}
-
-std::size_t width(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
-}
-
-}  // namespace
 
 std::string text_table(const TextRows& rows) {
     std::vector<std::size_t> widths;
     for (const auto& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t column = 0; column < row.size(); ++column) {
-            widths[column] = std::max(widths[column], width(row[column]));
+            widths[column] = std::max(widths[column], text_width(row[column]));
         }
     }
     std::string out;
     for (const auto& row : rows) {
         std::string line;
         for (std::size_t column = 0; column < row.size(); ++column) {
-            const std::string padding(widths[column] - width(row[column]), ' ');
+            const std::string padding(widths[column] - text_width(row[column]), ' ');
             line += column == 0 ? row[column] + padding : "  " + padding + row[column];
         }
         line.erase(line.find_last_not_of(' ') + 1);
@@ -37,7 +28,7 @@ std::string text_table(const TextRows& rows) {
 }
 
 std::string shortened(std::string_view text, std::size_t most) {
-    if (width(text) <= most) {
+    if (text_width(text) <= most) {
         return std::string(text);
     }
     std::size_t at = 0;

@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::array<std::string_view, 4> some_names{"depth", "devices", "device", "mode"};
 
+TEST(TextColumns, AreAsWideAsTheCharactersOfTheWidestCell) {
+    EXPECT_EQ(text_columns({{"µs", "a"}, {"s", "bcd"}}), "  µs  a\n  s   bcd\n");
+    EXPECT_EQ(text_columns({{"…"}, {"", "x"}}), "  …\n     x\n");
+}
+
 TEST(RateText, KeepsSensibleDigits) {
     EXPECT_EQ(rate_text(0), "0");
     EXPECT_EQ(rate_text(0.01234), "0.0123");
