@@ -6,7 +6,6 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -38,7 +37,7 @@ std::uint32_t readers_for(const PreparedJob& job, const PreparedRank& rank) {
     const auto items = static_cast<double>(std::max<std::uint64_t>(1, source.known().count));
     return choose_readers({.cores = cores_of_readers(rank.share),
                            .device = job.plan.device,
-                           .devices = std::accumulate(rank.devices.begin(), rank.devices.end(), 0U),
+                           .devices = rank.total_devices(),
                            .flop_per_item = job.flop_per_item,
                            .file_bytes = static_cast<double>(source.bytes()) / items,
                            .packed_bytes = static_cast<double>(rank.wire.item.input_bytes)});
@@ -234,10 +233,6 @@ void JobServer::commit_what_came() {
     });
 }
 
-std::uint32_t JobServer::devices() const {
-    return std::accumulate(rank_.devices.begin(), rank_.devices.end(), 0U);
-}
-
 HangWatchOptions JobServer::hang_watch_options() {
     return {.timeout = job_.plan.hang_timeout,
             .devices = rank_.endpoints.size(),
@@ -266,7 +261,7 @@ RunReport JobServer::report() const {
     report.links = links();
     report.attempts = attempt_.summaries;
     report.attempts.back().ranks = ranks();
-    report.attempts.back().devices = devices();
+    report.attempts.back().devices = rank_.total_devices();
     return report;
 }
 

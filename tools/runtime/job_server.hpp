@@ -54,7 +54,6 @@ private:
     [[nodiscard]] MpiRemoteHub* others() { return remote_ ? &*remote_ : nullptr; }
     [[nodiscard]] EndReach reach() { return {.output = attempt_.output.get(), .others = others()}; }
     [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(rank_.devices.size()); }
-    [[nodiscard]] std::uint32_t devices() const;  ///< Of all ranks.
     [[nodiscard]] std::vector<LinkTraffic> links() const;
     [[nodiscard]] EncoderThreads count_encoders() const;
     void drain(const StopCause& cause, const DriverTeam& team);

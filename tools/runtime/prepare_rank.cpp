@@ -99,9 +99,9 @@ std::vector<std::uint32_t> devices_of_ranks(const RankContext& context, std::siz
     return devices;
 }
 
-QueueSizes queues_for(const JobPlan& plan, const MessageShape& wire, const std::vector<std::uint32_t>& devices) {
-    const std::uint64_t slots = std::accumulate(devices.begin(), devices.end(), std::uint64_t{0}) * wire.depth;
-    QueueSizes sizes = choose_queue_sizes(wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
+QueueSizes queues_for(const JobPlan& plan, const PreparedRank& rank) {
+    const std::uint64_t slots = std::uint64_t{rank.total_devices()} * rank.wire.depth;
+    QueueSizes sizes = choose_queue_sizes(rank.wire.item, plan.chunk_items, slots, plan.grid().chunks_left());
     if (plan.depth_by == DepthBy::serial_mode) {  // a device's next chunk waits for its previous one to be written
         sizes.window = static_cast<std::uint32_t>(std::min<std::uint64_t>(sizes.window, slots));
     }
@@ -173,6 +173,10 @@ void pack_alone(LoadedApp& app, std::uint32_t threads, std::uint64_t available) 
     }
 }
 
+std::uint32_t PreparedRank::total_devices() const {
+    return std::accumulate(devices.begin(), devices.end(), 0U);
+}
+
 PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting, GpuStart gpus,
                           WeightBlob weights, const ItemSource* source) {
     context.hangs.begin({.timeout = plan.hang_timeout,
@@ -191,19 +195,21 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
                             .chunk_items = plan.chunk_items,
                             .depth = depth_with_lag(plan.depth, plan.depth_by, loaded->lag()),
                             .largest_message = largest_message};
-    const auto queues = context.rank() == 0 ? std::optional(queues_for(plan, wire, devices)) : std::nullopt;
     std::deque<Endpoint> endpoints = make_endpoints(share.place.devices.size(), wire.depth, context.bell);
     auto gpu_sampler = std::make_unique<GpuSampler>(GpuSampling{.gpus = share.sampled_gpus});
-    return {.share = std::move(share),
-            .devices = std::move(devices),
-            .queues = queues,
-            .driver_start = std::move(driver_start),
-            .gpu_sampler = std::move(gpu_sampler),
-            .app = std::move(loaded),
-            .sample = std::move(sample),
-            .wire = wire,
-            .endpoints = std::move(endpoints),
-            .host_bytes = context.memory_share()};
+    PreparedRank rank{.share = std::move(share),
+                      .devices = std::move(devices),
+                      .driver_start = std::move(driver_start),
+                      .gpu_sampler = std::move(gpu_sampler),
+                      .app = std::move(loaded),
+                      .sample = std::move(sample),
+                      .wire = wire,
+                      .endpoints = std::move(endpoints),
+                      .host_bytes = context.memory_share()};
+    if (context.rank() == 0) {
+        rank.queues = queues_for(plan, rank);
+    }
+    return rank;
 }
 
 void check_memory(const JobPlan& plan, const PreparedRank& rank) {

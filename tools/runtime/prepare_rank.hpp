@@ -46,6 +46,9 @@ struct PreparedRank {
     MessageShape wire{};
     std::deque<Endpoint> endpoints{};       ///< One per device.
     std::uint64_t host_bytes = UINT64_MAX;  ///< RankContext::memory_share(), before any rank has made buffers.
+
+    /// Devices of all ranks.
+    [[nodiscard]] std::uint32_t total_devices() const;
 };
 
 /// Packs `app`'s weights, if it has any, in memory of this process alone, with up to `threads` threads. Throws Error

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -223,8 +222,7 @@ RunReport whole_report(const PreparedJob& job, const PreparedRank& rank, const J
 /// For later attempts.
 void note_size(const OpenAttempt& attempt, const PreparedRank& rank) {
     try {
-        note_begin(attempt.folder, static_cast<std::uint32_t>(rank.devices.size()),
-                   std::accumulate(rank.devices.begin(), rank.devices.end(), 0U));
+        note_begin(attempt.folder, static_cast<std::uint32_t>(rank.devices.size()), rank.total_devices());
     } catch (const Error& error) {
         throw while_running(error);
     }
