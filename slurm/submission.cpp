@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/commit/file.hpp"
+#include "core/parse_number.hpp"
 
 namespace sluice {
 namespace {
@@ -20,9 +21,8 @@ bool is_name(std::string_view text) {
            });
 }
 
-bool is_number(std::string_view text) {
-    return !text.empty() && text.size() <= longest_id &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+bool is_job_number(std::string_view text) {
+    return text.size() <= longest_id && is_number(text);
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::optional<Submission> parse_submission(std::string_view text) {
     const std::size_t semicolon = text.find(';');
     const std::string_view job = text.substr(0, semicolon);
     const std::string_view cluster = semicolon == std::string_view::npos ? "" : text.substr(semicolon + 1);
-    if (!is_number(job) || !is_name(cluster)) {
+    if (!is_job_number(job) || !is_name(cluster)) {
         return std::nullopt;
     }
     return Submission{.job = std::string(job), .cluster = std::string(cluster)};
@@ -53,7 +53,7 @@ std::optional<Submission> read_submission(const std::filesystem::path& file) {
                                          : fmt::format("{};{}", json["job"].get<std::string>(), cluster));
     if (submission && json.contains("earlier") && json["earlier"].is_array()) {
         for (const nlohmann::json& job : json["earlier"]) {
-            if (job.is_string() && is_number(job.get<std::string>())) {
+            if (job.is_string() && is_job_number(job.get<std::string>())) {
                 submission->earlier.push_back(job);
             }
         }

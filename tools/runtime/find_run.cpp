@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/parse_number.hpp"
 #include "core/paths.hpp"
 #include "slurm/queue.hpp"
 #include "tools/runtime/job_file.hpp"
@@ -21,10 +21,6 @@ namespace {
                                      .where = escaped(name),
                                      .what = std::move(what),
                                      .hint = "name its output, its folder, its job file (.toml), or its job's number"});
-}
-
-bool is_number(const std::string& name) {
-    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 std::filesystem::path folder_of_number(const std::string& number) {
