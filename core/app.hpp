@@ -57,9 +57,9 @@ public:
     /// Number of the job's items that every model sees before the first chunk (Model::calibrate); 0 if none.
     [[nodiscard]] virtual std::uint32_t sample_items() const { return 0; }
 
-    /// Makes other items of copies, whose number is `copy` from 1 on: a chunk is timed with copies of a sample, and
-    /// equal items may take a model less time than different ones.
-    virtual void make_others([[maybe_unused]] std::span<std::byte> items, [[maybe_unused]] std::uint32_t copy) const {}
+    /// Changes copies of items, whose number is `copy` from 1 on, so that copies differ: a chunk is timed with copies
+    /// of a sample, and equal items may take a model less time than different ones.
+    virtual void vary_copies([[maybe_unused]] std::span<std::byte> items, [[maybe_unused]] std::uint32_t copy) const {}
 };
 
 /// How the hardware computes one matrix product of a model.
@@ -97,7 +97,7 @@ public:
     [[nodiscard]] virtual bool runs_on([[maybe_unused]] DeviceKind kind) const noexcept { return true; }
 
     /// Whether the app has models that compute in fp8 and fp16x2 on GPUs. If not, a job in these is refused.
-    [[nodiscard]] virtual bool multiplies_codes() const noexcept { return false; }
+    [[nodiscard]] virtual bool supports_fp8() const noexcept { return false; }
 
     /// Throws Error (configuration) if no model supports the settings in `precision` on such devices.
     virtual void check([[maybe_unused]] Precision precision, [[maybe_unused]] DeviceKind kind) const {}
@@ -127,7 +127,7 @@ public:
     [[nodiscard]] virtual std::unique_ptr<ItemCodec> make_codec() const = 0;
 
     /// Reads and validates a weights file. Throws Error (bad_data, no_input).
-    [[nodiscard]] virtual WeightBlob read_weights(const std::string& path) const = 0;
+    [[nodiscard]] virtual WeightBlob read_weights(const std::filesystem::path& path) const = 0;
 
     /// Random weights generated from `seed`, equal on every machine; {} of an app without weights.
     [[nodiscard]] virtual WeightBlob random_weights(std::uint64_t seed) const = 0;

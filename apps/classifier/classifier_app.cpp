@@ -242,7 +242,7 @@ public:
         }
         return std::make_unique<ClassifierCodec>(output_.scores, read_class_names(*output_.weights));
     }
-    WeightBlob read_weights(const std::string& path) const override { return read_classifier_weights(path); }
+    WeightBlob read_weights(const std::filesystem::path& path) const override { return read_classifier_weights(path); }
     WeightBlob random_weights(std::uint64_t seed) const override { return random_classifier_weights(seed); }
     std::unique_ptr<LoadedApp> load(const WeightBlob& weights, Precision precision, DeviceKind kind) const override {
         check_sizes(ClassifierWeights(weights).sizes(), kind);

@@ -40,7 +40,7 @@ public:
     }
     std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->least_bytes(max_items); }
     [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
-    void make_others(std::span<std::byte> items, std::uint32_t copy) const override {
+    void vary_copies(std::span<std::byte> items, std::uint32_t copy) const override {
         make_other_prompts(items, copy, sampling_, vocabulary_);
     }
 
@@ -57,7 +57,7 @@ public:
 
     IoShape shape() const noexcept override { return decoder_io(options_.sampling); }
 
-    bool multiplies_codes() const noexcept override { return true; }
+    bool supports_fp8() const noexcept override { return true; }
 
     void check(Precision precision, DeviceKind kind) const override {
         const bool quantises =
@@ -134,7 +134,7 @@ public:
         return std::make_unique<Gpt2Codec>(options_, std::move(tokenizer), config.begin, config.shape.vocabulary);
     }
 
-    WeightBlob read_weights(const std::string& path) const override {
+    WeightBlob read_weights(const std::filesystem::path& path) const override {
         return checked(read_checkpoint(path, options_.files.config, options_.files.generation_config));
     }
     WeightBlob random_weights(std::uint64_t seed) const override {

@@ -38,7 +38,7 @@ public:
     std::uint64_t least_room(std::uint32_t max_items) const override;
     [[nodiscard]] std::uint32_t sample_items() const override;
     [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
-    void make_others(std::span<std::byte> items, std::uint32_t copy) const override {
+    void vary_copies(std::span<std::byte> items, std::uint32_t copy) const override {
         make_other_prompts(items, copy, sampling_, vocabulary_);
     }
 

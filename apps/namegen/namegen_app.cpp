@@ -55,7 +55,7 @@ public:
     ProductWork product_work(Precision precision) const noexcept override { return product_work_of_texts(precision); }
 
     std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<NamegenCodec>(options_); }
-    WeightBlob read_weights(const std::string& path) const override { return read_namegen_weights(path); }
+    WeightBlob read_weights(const std::filesystem::path& path) const override { return read_namegen_weights(path); }
     WeightBlob random_weights(std::uint64_t seed) const override {
         return random_namegen_weights(headerless_namegen, seed);
     }

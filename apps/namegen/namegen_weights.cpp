@@ -96,7 +96,7 @@ std::vector<TensorSpec> namegen_tensors(const GruShape& shape) {
     return specs;
 }
 
-WeightBlob read_namegen_weights(const std::string& path) {
+WeightBlob read_namegen_weights(const std::filesystem::path& path) {
     const TensorReader reader(path);
     const GruShape shape = shape_in(reader);
     const std::vector<TensorSpec> specs = namegen_tensors(shape);

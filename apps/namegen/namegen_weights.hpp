@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/app.hpp"
@@ -20,7 +20,7 @@ inline constexpr GruShape headerless_namegen{.embedding = 512, .hidden = 1024, .
 // The blob is the sizes, then namegen_tensors().
 
 /// A safetensors file determines the sizes. Throws Error like TensorReader.
-[[nodiscard]] WeightBlob read_namegen_weights(const std::string& path);
+[[nodiscard]] WeightBlob read_namegen_weights(const std::filesystem::path& path);
 
 /// Equal on every machine; uniform up to 1 / sqrt(hidden), like PyTorch's initialisation.
 [[nodiscard]] WeightBlob random_namegen_weights(const GruShape& shape, std::uint64_t seed);

@@ -274,7 +274,7 @@ TEST(ClassifierSizesTest, OfAnyKindAgreeWithAnIndependentReference) {
         std::generate(values.begin(), values.end(), [&] { return bell(bits); });
         test::write_safetensors(path, classifier_tensors(sizes), values);
         const auto app = open_classifier(true);
-        const WeightBlob blob = app->read_weights(path.string());
+        const WeightBlob blob = app->read_weights(path);
         std::vector<std::byte> items(2 * item_bytes);
         for (std::size_t i = 0; i < 2; ++i) {
             app->make_codec()->encode(i, random_text(bits, 500 * i),

@@ -81,8 +81,8 @@ TEST(ClassifierWeights, ComeBackFromBothFileFormats) {
     const auto is_the_same = [&](const WeightBlob& blob) {
         return std::ranges::equal(ClassifierWeights(blob).values(), drawn);
     };
-    EXPECT_TRUE(is_the_same(app->read_weights(safetensors.string())));
-    EXPECT_TRUE(is_the_same(app->read_weights(raw.string())));
+    EXPECT_TRUE(is_the_same(app->read_weights(safetensors)));
+    EXPECT_TRUE(is_the_same(app->read_weights(raw)));
 }
 
 /// A safetensors file of a small model, in a folder of its own.

@@ -104,7 +104,7 @@ TEST(Gpt2Model, MakesOtherPromptsOfCopies) {
     for (std::uint32_t copy = 1; copy <= copies; ++copy) {
         std::vector<std::byte> others = items;
 
-        loaded->make_others(others, copy);
+        loaded->vary_copies(others, copy);
 
         firsts.insert(token(others, 0, 0));
         EXPECT_LT(token(others, 0, 0), 768U);  // its vocabulary

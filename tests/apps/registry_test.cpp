@@ -50,7 +50,7 @@ TEST(Registry, SaysWhatEveryAppsProductsAreComputedAs) {
     for (const App* app : standard_apps().all()) {
         EXPECT_EQ(work_of(app->name(), Precision::certified), ProductWork{.precision = Precision::fp16});
         EXPECT_EQ(work_of(app->name(), Precision::bf16), ProductWork{.precision = Precision::bf16});
-        EXPECT_EQ(open_without_files(*app)->multiplies_codes(), app->name() == "gpt2");
+        EXPECT_EQ(open_without_files(*app)->supports_fp8(), app->name() == "gpt2");
     }
 }
 

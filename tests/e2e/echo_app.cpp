@@ -200,7 +200,7 @@ public:
     [[nodiscard]] std::unique_ptr<ItemCodec> make_codec() const override {
         return std::make_unique<EchoCodec>(options_.scores);
     }
-    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
+    [[nodiscard]] WeightBlob read_weights(const std::filesystem::path&) const override { return random_weights(0); }
     [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return {}; }
     [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, Precision, DeviceKind) const override {
         return std::make_unique<LoadedEcho>(options_);

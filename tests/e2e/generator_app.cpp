@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -94,7 +95,7 @@ public:
     [[nodiscard]] std::unique_ptr<ItemCodec> make_codec() const override {
         return std::make_unique<BabbleCodec>(options_, read_alphabet(alphabet_));
     }
-    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return random_weights(0); }
+    [[nodiscard]] WeightBlob read_weights(const std::filesystem::path&) const override { return random_weights(0); }
     [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
     [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, Precision, DeviceKind kind) const override {
         return std::make_unique<LoadedBabble>(options_, kind);

@@ -20,8 +20,8 @@ namespace {
 
 void check_precision(const JobConfig& job, const OpenApp& app, DeviceKind device) {
     const JobConfig::Run& run = job.run;
-    const bool has_codes = run.precision == Precision::fp8 || run.precision == Precision::fp16x2;
-    if (has_codes && !app.multiplies_codes()) {
+    const bool uses_fp8 = run.precision == Precision::fp8 || run.precision == Precision::fp16x2;
+    if (uses_fp8 && !app.supports_fp8()) {
         throw Error(ExitCode::configuration,
                     {.id = "E-CFG-105",
                      .where = "run.precision",
@@ -61,7 +61,7 @@ Weights make_weights(const JobConfig::Model& model, const OpenApp& app) {
         return {nullptr, app.random_weights(model.random.value())};
     }
     auto file = std::make_unique<WeightsFile>(*model.weights);
-    return {std::move(file), app.read_weights(model.weights->native())};
+    return {std::move(file), app.read_weights(*model.weights)};
 }
 
 /// All that a job names, open.

@@ -58,7 +58,7 @@ std::string for_chunks_of(std::size_t bytes, std::string sample, const LoadedApp
     for (std::size_t at = once; at < items.size(); at += once, ++copy) {
         const std::span<std::byte> to = items.subspan(at, std::min(once, items.size() - at));
         std::ranges::copy(items.first(to.size()), to.begin());
-        app.make_others(to, copy);
+        app.vary_copies(to, copy);
     }
     return sample;
 }

@@ -43,7 +43,7 @@ public:
     IoShape shape() const noexcept override { return MinimalCodec().shape(); }
     double flop_per_item(const WeightBlob&) const noexcept override { return 2.0 * inputs * classes; }
     std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<MinimalCodec>(); }
-    WeightBlob read_weights(const std::string& path) const override {
+    WeightBlob read_weights(const std::filesystem::path& path) const override {
         static const std::array<TensorSpec, 2> tensors{{{"weight", {classes, inputs}}, {"bias", {classes}}}};
         WeightBlob blob = WeightBlob::of_floats(weight_count);
         read_tensors(path, tensors, blob.floats());

@@ -59,7 +59,9 @@ public:
         return {{.name = "generate.merges", .path = tokenizer.parent_path() / "merges.txt"}};
     }
     [[nodiscard]] std::unique_ptr<ItemCodec> make_codec() const override { return std::make_unique<OneByteCodec>(); }
-    [[nodiscard]] WeightBlob read_weights(const std::string&) const override { return WeightBlob::of_floats(1); }
+    [[nodiscard]] WeightBlob read_weights(const std::filesystem::path&) const override {
+        return WeightBlob::of_floats(1);
+    }
     [[nodiscard]] WeightBlob random_weights(std::uint64_t) const override { return WeightBlob::of_floats(1); }
     [[nodiscard]] std::unique_ptr<LoadedApp> load(const WeightBlob&, Precision, DeviceKind) const override {
         throw std::logic_error("nothing is computed here");
