@@ -12,12 +12,12 @@
 
 namespace sluice {
 
+/// 3 is reserved: readers pass over it.
 enum class EntryType : std::uint16_t {
-    commit = 1,    ///< A chunk's bytes are in the part's file and synced.
-    seal = 2,      ///< All chunks of a part are; it is no longer written.
-    inflight = 3,  ///< Reserved, never written.
-    fail = 4,      ///< An item of a committed chunk has no result.
-    adopted = 5,   ///< As commit, with bytes copied from an earlier attempt.
+    commit = 1,   ///< A chunk's bytes are in the part's file and synced.
+    seal = 2,     ///< All chunks of a part are; it is no longer written.
+    fail = 4,     ///< An item of a committed chunk has no result.
+    adopted = 5,  ///< As commit, with bytes copied from an earlier attempt.
 };
 
 /// An entry of the journal, in its layout on disk, little-endian. In a fail entry, `offset` is the item's number and
@@ -28,7 +28,7 @@ struct JournalEntry {
 
     std::uint32_t magic = 0x314A4C53;  ///< "SLJ1"
     EntryType type = EntryType::commit;
-    std::uint16_t file = 0;  ///< Number of the writer; always 0.
+    std::uint16_t reserved = 0;
     std::uint32_t attempt = 0;
     std::uint32_t sequence = 0;  ///< From 0, without gaps.
     std::uint64_t chunk = 0;

@@ -289,7 +289,7 @@ TEST_F(AdoptTest, PassesOverRecordsThatDoNotFitTheJob) {
                                       {.type = EntryType::commit, .chunk = 99, .items = 9},
                                       {.type = EntryType::seal, .chunk = 1, .part = 0, .items = 36},
                                       {.type = EntryType::seal, .chunk = 0, .part = 77, .items = 36},
-                                      {.type = EntryType::inflight, .chunk = 0, .items = 9}};
+                                      {.type = static_cast<EntryType>(3), .chunk = 0, .items = 9}};
     first.journal.append(entries, Durability::process);
 
     Attempt second(run_);

@@ -11,7 +11,7 @@ namespace {
 
 JournalEntry random_record(std::mt19937_64& random) {
     return {.type = static_cast<EntryType>(1 + random() % 5),
-            .file = static_cast<std::uint16_t>(random()),
+            .reserved = static_cast<std::uint16_t>(random()),
             .attempt = static_cast<std::uint32_t>(random()),
             .sequence = static_cast<std::uint32_t>(random()),
             .chunk = random(),
@@ -33,7 +33,7 @@ TEST(JournalEntry, ReadsBackAsItWasWritten) {
 
 TEST(JournalEntry, HasItsBytesInTheDocumentedOrder) {
     const auto bytes = encode(JournalEntry{.type = EntryType::seal,
-                                           .file = 0x0201,
+                                           .reserved = 0x0201,
                                            .attempt = 0x13121110,
                                            .sequence = 0x23222120,
                                            .chunk = 0x3736353433323130,
