@@ -239,11 +239,4 @@ void find_records(const InputFile& file, const RecordRange& range, std::size_t c
     Indexer(file, range, columns, chosen, add, stop).run();
 }
 
-RecordIndex index_records(const InputFile& file, const RecordRange& range, std::size_t columns,
-                          const IndexOptions& options) {
-    RecordIndex index({.record = 0, .offset = range.begin, .line = range.line});
-    find_records(file, range, columns, options, [&](auto further) { index.extend(further); });
-    return index;
-}
-
 }  // namespace sluice

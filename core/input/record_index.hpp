@@ -81,8 +81,4 @@ using AddPlaces = std::function<void(std::span<const RecordIndex::Checkpoint> fu
 void find_records(const InputFile& file, const RecordRange& range, std::size_t columns, const IndexOptions& options,
                   const AddPlaces& add, const std::stop_token& stop = {});
 
-/// All at once.
-[[nodiscard]] RecordIndex index_records(const InputFile& file, const RecordRange& range, std::size_t columns,
-                                        const IndexOptions& options = {});
-
 }  // namespace sluice

@@ -57,6 +57,13 @@ std::string difference(const RecordIndex& index, const std::vector<Checkpoint>& 
     return {};
 }
 
+RecordIndex index_records(const InputFile& file, const RecordRange& range, std::size_t columns,
+                          const IndexOptions& options = {}) {
+    RecordIndex index({.record = 0, .offset = range.begin, .line = range.line});
+    find_records(file, range, columns, options, [&](auto further) { index.extend(further); });
+    return index;
+}
+
 class RecordIndexTest : public IoTest {
 protected:
     /// How the index of that part of a file differs from what reading record by record says; "" if it does not.
