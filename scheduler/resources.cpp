@@ -10,7 +10,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// Combined rate of parallel workers, in items per second.
+/// Combined rate of parallel instances, in items per second.
 class RatesTogether {
 public:
     void add(std::uint64_t items, double rate) {
@@ -19,7 +19,7 @@ public:
         longest_ = std::max(longest_, static_cast<double>(items) / rate);
     }
 
-    /// Rate for `items`, which may be more or fewer than the workers' items. nullopt: no worker.
+    /// Rate for `items`, which may be more or fewer than the instances' items. nullopt: no instance.
     [[nodiscard]] std::optional<double> rate(std::uint64_t items, Distribution distribution) const {
         if (passed_ == 0) {
             return std::nullopt;
@@ -52,48 +52,49 @@ bool does(const ResourceKind& kind, Stage stage) {
     return std::ranges::find(kind.stages, stage) != kind.stages.end();
 }
 
-std::vector<Worker> workers_of(std::span<const RankReport> ranks, const ResourceKind& kind) {
-    std::map<std::pair<int, std::string>, Worker> found;
+std::vector<Instance> instances_of(std::span<const RankReport> ranks, const ResourceKind& kind) {
+    std::map<std::pair<int, std::string>, Instance> found;
     for (const RankReport& rank : ranks) {
         for (const InstanceTotals& totals : rank.breakdown.instances) {
             if (does(kind, totals.stage)) {
-                Worker& worker = found[{rank.rank, totals.name}];
-                worker.rank = rank.rank;
-                worker.name = totals.name;
-                worker.busy += totals.busy;
-                worker.of_stage[totals.stage == *kind.stages[0] ? 0 : 1] += totals.busy;
-                worker.items = std::max(worker.items, totals.items);
-                worker.delayed = worker.delayed ? worker.delayed : totals.delayed;
-                worker.steady = worker.steady ? worker.steady : totals.steady;
+                Instance& instance = found[{rank.rank, totals.name}];
+                instance.rank = rank.rank;
+                instance.name = totals.name;
+                instance.busy += totals.busy;
+                instance.of_stage[totals.stage == *kind.stages[0] ? 0 : 1] += totals.busy;
+                instance.items = std::max(instance.items, totals.items);
+                instance.delayed = instance.delayed ? instance.delayed : totals.delayed;
+                instance.steady = instance.steady ? instance.steady : totals.steady;
             }
         }
     }
-    std::vector<Worker> workers;
-    workers.reserve(found.size());
-    for (auto& [key, worker] : found) {
-        workers.push_back(std::move(worker));
+    std::vector<Instance> instances;
+    instances.reserve(found.size());
+    for (auto& [key, instance] : found) {
+        instances.push_back(std::move(instance));
     }
-    return workers;
+    return instances;
 }
 
-std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items, Distribution distribution) {
+std::optional<double> capacity_of(const std::vector<Instance>& instances, std::uint64_t items,
+                                  Distribution distribution) {
     RatesTogether together;
-    for (const Worker& worker : workers) {
-        if (worker.items == 0) {
+    for (const Instance& instance : instances) {
+        if (instance.items == 0) {
             continue;
         }
-        if (worker.busy.count() == 0) {
+        if (instance.busy.count() == 0) {
             return std::nullopt;
         }
-        together.add(worker.items, 1 / worker.pace());
+        together.add(instance.items, 1 / instance.pace());
     }
     return together.rate(items, distribution);
 }
 
-std::optional<double> completion_rate(const std::vector<Worker>& devices, std::uint64_t items,
+std::optional<double> completion_rate(const std::vector<Instance>& devices, std::uint64_t items,
                                       Distribution distribution) {
     RatesTogether together;
-    for (const Worker& device : devices) {
+    for (const Instance& device : devices) {
         if (const auto rate = device.steady ? device.steady->rate() : std::nullopt) {
             together.add(device.items, *rate);
         }
@@ -101,17 +102,17 @@ std::optional<double> completion_rate(const std::vector<Worker>& devices, std::u
     return together.rate(items, distribution);
 }
 
-double mean_time(const std::vector<Worker>& workers) {
+double mean_time(const std::vector<Instance>& instances) {
     double busy = 0;
     double items = 0;
-    for (const Worker& worker : workers) {
-        busy += Seconds(worker.busy).count();
-        items += static_cast<double>(worker.items);
+    for (const Instance& instance : instances) {
+        busy += Seconds(instance.busy).count();
+        items += static_cast<double>(instance.items);
     }
     return items == 0 ? 0 : busy / items;
 }
 
-double Worker::pace() const {
+double Instance::pace() const {
     const bool has_stretch = steady && steady->busy.count() > 0;
     return Seconds(has_stretch ? steady->busy : busy).count() /
            static_cast<double>(has_stretch ? steady->items : items);
@@ -119,9 +120,9 @@ double Worker::pace() const {
 
 Stage Resource::main_stage() const {
     std::array<nanoseconds, 2> sums{};
-    for (const Worker& worker : workers) {
-        sums[0] += worker.of_stage[0];
-        sums[1] += worker.of_stage[1];
+    for (const Instance& instance : instances) {
+        sums[0] += instance.of_stage[0];
+        sums[1] += instance.of_stage[1];
     }
     return *kind->stages[sums[1] > sums[0] ? 1 : 0];
 }
@@ -129,9 +130,9 @@ Stage Resource::main_stage() const {
 std::vector<Resource> resources_of(const RunReport& run) {
     std::vector<Resource> resources;
     for (const ResourceKind* const kind : kinds_of_run(run.ranks.size())) {
-        Resource resource{.kind = kind, .workers = workers_of(run.ranks, *kind)};
+        Resource resource{.kind = kind, .instances = instances_of(run.ranks, *kind)};
         const auto distribution = is_of_devices(*kind->stages[0]) ? run.distribution : Distribution::pull;
-        if (const auto capacity = capacity_of(resource.workers, run.items_done, distribution)) {
+        if (const auto capacity = capacity_of(resource.instances, run.items_done, distribution)) {
             resource.capacity = *capacity;
             resources.push_back(std::move(resource));
         }

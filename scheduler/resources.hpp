@@ -40,7 +40,7 @@ inline constexpr ResourceKind writer{"writer", {Stage::write, Stage::commit}};
 [[nodiscard]] bool does(const ResourceKind& kind, Stage stage);
 
 /// One thread, or one engine of a device.
-struct Worker {
+struct Instance {
     int rank = 0;
     std::string name{};
     std::chrono::nanoseconds busy{0};
@@ -53,31 +53,31 @@ struct Worker {
     [[nodiscard]] double pace() const;
 };
 
-/// Workers of all ranks, ordered by rank and name.
-[[nodiscard]] std::vector<Worker> workers_of(std::span<const RankReport> ranks, const ResourceKind& kind);
+/// Instances of all ranks, ordered by rank and name.
+[[nodiscard]] std::vector<Instance> instances_of(std::span<const RankReport> ranks, const ResourceKind& kind);
 
-/// Items per second if no worker ever waited; for devices, as in their steady stretch. Scaled to all `items`, even if
-/// not all pass these workers. Where the items are distributed statically the slowest decides. nullopt: no work, or
+/// Items per second if no instance ever waited; for devices, as in their steady stretch. Scaled to all `items`, even if
+/// not all pass these instances. Where the items are distributed statically the slowest decides. nullopt: no work, or
 /// work in zero time, which cannot bind.
-[[nodiscard]] std::optional<double> capacity_of(const std::vector<Worker>& workers, std::uint64_t items,
+[[nodiscard]] std::optional<double> capacity_of(const std::vector<Instance>& instances, std::uint64_t items,
                                                 Distribution distribution);
 
 /// Items per second completed by devices in their steady stretches. Only devices with two or more chunks are measured;
 /// the others' items are assumed to come in the same time. With a static distribution the slowest decides. nullopt: no
 /// such device.
-[[nodiscard]] std::optional<double> completion_rate(const std::vector<Worker>& devices, std::uint64_t items,
+[[nodiscard]] std::optional<double> completion_rate(const std::vector<Instance>& devices, std::uint64_t items,
                                                     Distribution distribution);
 
-/// Busy seconds per item of a single worker: they work in parallel.
-[[nodiscard]] double mean_time(const std::vector<Worker>& workers);
+/// Busy seconds per item of a single instance: they work in parallel.
+[[nodiscard]] double mean_time(const std::vector<Instance>& instances);
 
-/// All workers of one kind.
+/// All instances of one kind.
 struct Resource {
     const ResourceKind* kind = nullptr;
-    std::vector<Worker> workers{};
+    std::vector<Instance> instances{};
     double capacity = 0;
 
-    /// The stage that its workers spend most of their time on.
+    /// The stage that its instances spend most of their time on.
     [[nodiscard]] Stage main_stage() const;
 };
 

@@ -33,11 +33,11 @@ void add_capacities(Verdict& verdict, const RunReport& run) {
     for (const Stage stage : all_stages) {
         const ResourceKind kind{.name = {}, .stages = {stage}};
         verdict.capacity[index_of(stage)] =
-            capacity_of(workers_of(run.ranks, kind), run.items_done, Distribution::pull);
+            capacity_of(instances_of(run.ranks, kind), run.items_done, Distribution::pull);
     }
 }
 
-double rate_of(const Worker& instance) {
+double rate_of(const Instance& instance) {
     return static_cast<double>(instance.items) / seconds(instance.busy);
 }
 
@@ -48,8 +48,8 @@ void find_stragglers(Verdict& verdict, const RunReport& run, const std::vector<R
     if (compute == resources.end() || compute->capacity * least_load > verdict.steady) {
         return;
     }
-    std::vector<Worker> compared;
-    std::ranges::copy_if(compute->workers, std::back_inserter(compared), [&](const Worker& instance) {
+    std::vector<Instance> compared;
+    std::ranges::copy_if(compute->instances, std::back_inserter(compared), [&](const Instance& instance) {
         return instance.busy.count() > 0 && instance.items >= least_chunks_to_compare * std::uint64_t{run.chunk_items};
     });
     if (compared.size() < 2) {
@@ -58,7 +58,7 @@ void find_stragglers(Verdict& verdict, const RunReport& run, const std::vector<R
     std::ranges::sort(compared, {}, rate_of);
     const double usual = rate_of(compared[compared.size() / 2]);
     const bool decides = verdict.bound == Bound::stage && verdict.binding == Stage::compute;
-    for (const Worker& instance : compared) {
+    for (const Instance& instance : compared) {
         const double rate = rate_of(instance);
         if (rate * straggler_factor > usual || verdict.stragglers.size() == most_stragglers) {
             break;
@@ -83,7 +83,7 @@ void find_contention(Verdict& verdict, const std::vector<Resource>& resources, d
         nanoseconds busy{0};
         nanoseconds delayed{0};
         double threads = 0;
-        for (const Worker& instance : resource.workers) {
+        for (const Instance& instance : resource.instances) {
             if (instance.delayed) {
                 busy += instance.busy;
                 delayed += std::min(*instance.delayed, instance.busy);
@@ -156,7 +156,7 @@ const Resource& binding_resource(const RunReport& run, const std::vector<Resourc
     if (!least.kind->includes_waits || compute == resources.end()) {
         return least;
     }
-    const std::optional<double> rate = completion_rate(compute->workers, run.items_done, run.distribution);
+    const std::optional<double> rate = completion_rate(compute->instances, run.items_done, run.distribution);
     return rate && *rate >= never_waiting_share * compute->capacity ? *compute : least;
 }
 
@@ -165,7 +165,7 @@ const Resource& binding_resource(const RunReport& run, const std::vector<Resourc
 /// unknown, also if results that waited for an earlier one were written in a burst, faster than `least` can. It may be
 /// a little more than `least.capacity`, which is measured over other times.
 std::optional<double> steady_rate(const RunReport& run, const Resource& least) {
-    const auto computes = workers_of(run.ranks, resource_kinds::compute);
+    const auto computes = instances_of(run.ranks, resource_kinds::compute);
     const auto devices =
         is_of_devices(least.main_stage()) ? completion_rate(computes, run.items_done, run.distribution) : std::nullopt;
     const std::optional<SteadyStretch>& written = run.ranks.front().breakdown.written;

@@ -28,12 +28,12 @@ std::optional<ReplayPlan> plan_of(const RunReport& run) {
                     .mode = run.mode,
                     .distribution = run.distribution,
                     .devices = {}};
-    const std::vector<Worker> reading = workers_of(run.ranks, resource_kinds::readers);
+    const std::vector<Instance> reading = instances_of(run.ranks, resource_kinds::readers);
     plan.readers = static_cast<std::uint32_t>(std::max<std::size_t>(1, reading.size()));
     plan.read = mean_time(reading);
-    plan.scatter = mean_time(workers_of(run.ranks, resource_kinds::link));
-    plan.gather = mean_time(workers_of(run.ranks, resource_kinds::link_back));
-    plan.write = mean_time(workers_of(run.ranks, resource_kinds::writer));
+    plan.scatter = mean_time(instances_of(run.ranks, resource_kinds::link));
+    plan.gather = mean_time(instances_of(run.ranks, resource_kinds::link_back));
+    plan.write = mean_time(instances_of(run.ranks, resource_kinds::writer));
     for (const RankReport& rank : run.ranks) {
         std::ranges::remove_copy_if(rank.device_chunks, std::back_inserter(plan.devices),
                                     [](const auto& chunks) { return chunks.empty(); });
@@ -52,7 +52,7 @@ void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
 ReplayPlan without_half_of(const ReplayPlan& plan, const RunReport& run, Stage stage) {
     ReplayPlan faster = plan;
     double half = 0;  // seconds per item: half of the stage's share of its thread's time
-    for (const Worker& instance : workers_of(run.ranks, {.name = {}, .stages = {stage}})) {
+    for (const Instance& instance : instances_of(run.ranks, {.name = {}, .stages = {stage}})) {
         half += Seconds(instance.busy).count() / 2 / static_cast<double>(run.items_done);
     }
     switch (stage) {
@@ -111,7 +111,7 @@ Prediction predict_changes(const RunReport& run, const RunTimes& times, const Co
     };
     for (const Stage stage : all_stages) {
         const bool is_known = considered.links || !is_of_links(stage, run.ranks.size());
-        if (is_known && !workers_of(run.ranks, {.name = {}, .stages = {stage}}).empty()) {
+        if (is_known && !instances_of(run.ranks, {.name = {}, .stages = {stage}}).empty()) {
             consider(fmt::format("{} 2 x faster", to_string(stage)), with(without_half_of(*plan, run, stage)));
         }
     }
