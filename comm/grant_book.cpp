@@ -43,16 +43,16 @@ void GrantBook::tick(Instant now, Clock::duration delayed) noexcept {
     ticked_.store(now.time_since_epoch().count(), relaxed);
 }
 
-std::vector<GrantBook::Grant> GrantBook::open() const {
-    std::vector<Grant> grants;
+std::vector<GrantBook::OpenGrant> GrantBook::open() const {
+    std::vector<OpenGrant> grants;
     for_each_open([&](std::uint64_t chunk, int rank) { grants.push_back({.chunk = chunk, .rank = rank}); });
-    std::ranges::sort(grants, {}, &Grant::chunk);
+    std::ranges::sort(grants, {}, &OpenGrant::chunk);
     return grants;
 }
 
 std::vector<std::uint64_t> GrantBook::held_by(int rank) const {
     std::vector<std::uint64_t> chunks;
-    for (const Grant& grant : open()) {
+    for (const OpenGrant& grant : open()) {
         if (grant.rank == rank) {
             chunks.push_back(grant.chunk);
         }

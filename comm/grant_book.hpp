@@ -32,7 +32,7 @@ public:
     /// time for which the thread was `delayed`: it waited for a CPU.
     void tick(Instant now, Clock::duration delayed) noexcept;
 
-    struct Grant {
+    struct OpenGrant {
         std::uint64_t chunk = 0;
         int rank = 0;
     };
@@ -55,7 +55,7 @@ public:
     }
 
     /// Oldest chunk first.
-    [[nodiscard]] std::vector<Grant> open() const;
+    [[nodiscard]] std::vector<OpenGrant> open() const;
     [[nodiscard]] std::vector<std::uint64_t> held_by(int rank) const;
     [[nodiscard]] std::vector<Rank> ranks() const;
 

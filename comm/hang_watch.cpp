@@ -256,7 +256,7 @@ std::optional<Hang> HangWatch::find_silent_rank() const {
         return std::nullopt;
     }
     const nanoseconds limit = limit_of_silence(options_.timeout);
-    for (const GrantBook::Grant& grant : options_.book->open()) {  // oldest first
+    for (const GrantBook::OpenGrant& grant : options_.book->open()) {  // oldest first
         const nanoseconds silent = silences_[static_cast<std::size_t>(grant.rank)].still();
         if (grant.rank != 0 && silent > limit) {
             if (const auto cause = options_.given_up ? options_.given_up() : std::nullopt) {
