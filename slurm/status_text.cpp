@@ -58,21 +58,21 @@ std::string rank_rows(const RunStatus& status) {
     return text;
 }
 
-std::string state_line(const RunSight& sight) {
-    const RunStatus& status = *sight.status;
+std::string state_line(const RunView& view) {
+    const RunStatus& status = *view.status;
     std::string text = fmt::format("state     {}", name_of(status.state));
     if (status.end) {
-        const std::string follows = what_follows(sight);
+        const std::string follows = what_follows(view);
         return text + fmt::format(", exit code {}{}{}\n", status.end->code, follows.empty() ? "" : "; ", follows);
     }
-    if (sight.gone) {
-        text += fmt::format(" when last seen, {} ago: its process is gone", whole_seconds_text(sight.age));
-    } else if (is_stale(sight)) {
-        const bool is_suspended = sight.queued && sight.queued->state == "SUSPENDED";
-        text += fmt::format(" when last seen, {} ago: {}", whole_seconds_text(sight.age),
+    if (view.gone) {
+        text += fmt::format(" when last seen, {} ago: its process is gone", whole_seconds_text(view.age));
+    } else if (is_stale(view)) {
+        const bool is_suspended = view.queued && view.queued->state == "SUSPENDED";
+        text += fmt::format(" when last seen, {} ago: {}", whole_seconds_text(view.age),
                             is_suspended ? "its job is suspended" : "it has ended or is stuck");
     } else {
-        text += fmt::format(", {:.1f} s ago", sight.age);
+        text += fmt::format(", {:.1f} s ago", view.age);
     }
     return text + '\n';
 }
@@ -86,23 +86,23 @@ std::string attempt_line(const RunStatus& status) {
                        escaped(status.host));
 }
 
-std::string slurm_line(const RunSight& sight) {
-    if (sight.job.empty()) {
+std::string slurm_line(const RunView& view) {
+    if (view.job.empty()) {
         return {};
     }
-    if (sight.record) {
-        return fmt::format("Slurm     job {} {}, exit code {} (sacct)\n", sight.job, sight.record->state,
-                           sight.record->exit_code);
+    if (view.record) {
+        return fmt::format("Slurm     job {} {}, exit code {} (sacct)\n", view.job, view.record->state,
+                           view.record->exit_code);
     }
-    if (!sight.asked) {
-        return fmt::format("Slurm     job {}; {}\n", sight.job,
-                           sight.trouble.empty() ? "not asked" : escaped(sight.trouble));
+    if (!view.asked) {
+        return fmt::format("Slurm     job {}; {}\n", view.job,
+                           view.trouble.empty() ? "not asked" : escaped(view.trouble));
     }
-    if (!sight.queued) {
-        return fmt::format("Slurm     job {} has left the queue\n", sight.job);
+    if (!view.queued) {
+        return fmt::format("Slurm     job {} has left the queue\n", view.job);
     }
-    const QueuedJob& job = *sight.queued;
-    std::string text = fmt::format("Slurm     job {} {}", sight.job, escaped(job.state));
+    const QueuedJob& job = *view.queued;
+    std::string text = fmt::format("Slurm     job {} {}", view.job, escaped(job.state));
     if (!job.reason.empty() && job.reason != "None") {
         text += fmt::format(" ({})", escaped(job.reason));
     }
@@ -112,49 +112,49 @@ std::string slurm_line(const RunSight& sight) {
     return text + '\n';
 }
 
-std::string log_line(const RunSight& sight) {
-    return sight.log.empty() ? std::string() : fmt::format("log       {}\n", escaped(sight.log.native()));
+std::string log_line(const RunView& view) {
+    return view.log.empty() ? std::string() : fmt::format("log       {}\n", escaped(view.log.native()));
 }
 
-std::string chain_line(const RunSight& sight) {
-    return sight.earlier.empty() ? std::string()
-                                 : fmt::format("          which continues after {}\n", fmt::join(sight.earlier, ", "));
+std::string chain_line(const RunView& view) {
+    return view.earlier.empty() ? std::string()
+                                : fmt::format("          which continues after {}\n", fmt::join(view.earlier, ", "));
 }
 
 }  // namespace
 
-bool is_done(const RunSight& sight) {
-    if (sight.queued) {
-        return !sight.queued->is_active();
+bool is_done(const RunView& view) {
+    if (view.queued) {
+        return !view.queued->is_active();
     }
-    if (sight.asked) {
+    if (view.asked) {
         return true;
     }
-    const bool ended = sight.status && sight.status->end;
-    if (sight.job.empty()) {
-        return ended || sight.gone;
+    const bool ended = view.status && view.status->end;
+    if (view.job.empty()) {
+        return ended || view.gone;
     }
-    return ended && sight.status->job == sight.job && !is_followed(*sight.status);
+    return ended && view.status->job == view.job && !is_followed(*view.status);
 }
 
-bool is_stale(const RunSight& sight) {
-    return sight.status && !sight.status->end && sight.age > stale_after;
+bool is_stale(const RunView& view) {
+    return view.status && !view.status->end && view.age > stale_after;
 }
 
-std::string what_follows(const RunSight& sight) {
-    const RunStatus& status = *sight.status;
-    const bool is_queued = sight.queued && sight.queued->is_active();
+std::string what_follows(const RunView& view) {
+    const RunStatus& status = *view.status;
+    const bool is_queued = view.queued && view.queued->is_active();
     const char* const resumes = !status.chunks_committed        ? "resumes from what is committed"
                                 : *status.chunks_committed == 0 ? "starts from the beginning: nothing is committed yet"
                                                                 : "resumes from there";
-    if (is_queued && sight.job != status.job && status.state != RunState::complete) {
-        return fmt::format("job {} {}", sight.job, resumes);
+    if (is_queued && view.job != status.job && status.state != RunState::complete) {
+        return fmt::format("job {} {}", view.job, resumes);
     }
     if (!status.end->again) {
         return {};
     }
     if (is_followed(status)) {
-        return sight.asked && !is_queued
+        return view.asked && !is_queued
                    ? fmt::format("no attempt follows: `{} submit` resumes from there", program_name())
                    : "the next attempt resumes from there";
     }
@@ -166,13 +166,13 @@ std::string what_follows(const RunSight& sight) {
                        used_up ? "no attempt follows, slurm.resume.max is used up: " : "", program_name());
 }
 
-std::string status_text(const RunSight& sight) {
-    const std::string owner = sight.owner.empty() ? std::string() : fmt::format("owner     {}\n", sight.owner);
-    if (!sight.status) {
-        return owner + "state     no attempt has started\n" + slurm_line(sight) + log_line(sight);
+std::string status_text(const RunView& view) {
+    const std::string owner = view.owner.empty() ? std::string() : fmt::format("owner     {}\n", view.owner);
+    if (!view.status) {
+        return owner + "state     no attempt has started\n" + slurm_line(view) + log_line(view);
     }
-    const RunStatus& status = *sight.status;
-    std::string text = owner + state_line(sight) + attempt_line(status);
+    const RunStatus& status = *view.status;
+    std::string text = owner + state_line(view) + attempt_line(status);
     const bool are_counted =
         status.items > 0 || (status.state != RunState::preparing && !status.end) || status.state == RunState::complete;
     if (are_counted) {
@@ -181,31 +181,30 @@ std::string status_text(const RunSight& sight) {
     if (!status.end && status.state != RunState::preparing) {
         text += rate_line(status);
     }
-    text += slurm_line(sight) + chain_line(sight) + log_line(sight);
+    text += slurm_line(view) + chain_line(view) + log_line(view);
     if (status.end && !status.end->text.id.empty()) {
         text += "reason    " + render(status.end->text) + '\n';
     }
     return status.ranks.empty() || status.end ? text : text + rank_rows(status);
 }
 
-std::string status_json(const RunSight& sight) {
+std::string status_json(const RunView& view) {
     nlohmann::ordered_json json{
-        {"job", sight.job}, {"earlier_jobs", sight.earlier}, {"stale", is_stale(sight)}, {"gone", sight.gone}};
-    json["log"] = sight.log.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(sight.log.native());
-    if (!sight.owner.empty()) {
-        json["owner"] = sight.owner;
+        {"job", view.job}, {"earlier_jobs", view.earlier}, {"stale", is_stale(view)}, {"gone", view.gone}};
+    json["log"] = view.log.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(view.log.native());
+    if (!view.owner.empty()) {
+        json["owner"] = view.owner;
     }
     json["status"] =
-        sight.status ? nlohmann::ordered_json::parse(encode(*sight.status)) : nlohmann::ordered_json(nullptr);
-    json["age_seconds"] = sight.status ? nlohmann::ordered_json(sight.age) : nlohmann::ordered_json(nullptr);
+        view.status ? nlohmann::ordered_json::parse(encode(*view.status)) : nlohmann::ordered_json(nullptr);
+    json["age_seconds"] = view.status ? nlohmann::ordered_json(view.age) : nlohmann::ordered_json(nullptr);
     json["slurm"] = nullptr;
-    if (sight.queued) {
-        json["slurm"] = {
-            {"state", sight.queued->state}, {"reason", sight.queued->reason}, {"nodes", sight.queued->nodes}};
+    if (view.queued) {
+        json["slurm"] = {{"state", view.queued->state}, {"reason", view.queued->reason}, {"nodes", view.queued->nodes}};
     }
-    if (sight.record) {
+    if (view.record) {
         json["slurm"] = {
-            {"state", sight.record->state}, {"exit_code", sight.record->exit_code}, {"signal", sight.record->signal}};
+            {"state", view.record->state}, {"exit_code", view.record->exit_code}, {"signal", view.record->signal}};
     }
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -11,7 +11,7 @@
 namespace sluice {
 
 /// All that is known about a run.
-struct RunSight {
+struct RunView {
     std::string owner{};                 ///< The run's user; empty: the current one.
     std::optional<RunStatus> status{};   ///< As written by its rank 0.
     double age = 0;                      ///< Seconds since the status was written.
@@ -26,18 +26,18 @@ struct RunSight {
 };
 
 /// Whether the run has ended and nothing follows, as far as known.
-[[nodiscard]] bool is_done(const RunSight& sight);
+[[nodiscard]] bool is_done(const RunView& view);
 
 /// Whether rank 0 has not written for so long that it must have ended or hang.
-[[nodiscard]] bool is_stale(const RunSight& sight);
+[[nodiscard]] bool is_stale(const RunView& view);
 
 /// What follows the ended attempt, if another one is worthwhile or queued; empty: nothing. Pure.
-[[nodiscard]] std::string what_follows(const RunSight& sight);
+[[nodiscard]] std::string what_follows(const RunView& view);
 
 /// Human-readable, a few lines. Pure.
-[[nodiscard]] std::string status_text(const RunSight& sight);
+[[nodiscard]] std::string status_text(const RunView& view);
 
 /// The same as JSON.
-[[nodiscard]] std::string status_json(const RunSight& sight);
+[[nodiscard]] std::string status_json(const RunView& view);
 
 }  // namespace sluice

@@ -88,7 +88,7 @@ TEST(CodeOfAnEndedJob, IsTheScriptsElseTheRunsElseWhatTheStateMeans) {
     EXPECT_EQ(code_of_ended_job("7", std::nullopt, none), 70);
 }
 
-TEST(RunSight, IsOverWhenNothingGoesOnOrFollows) {
+TEST(RunView, IsOverWhenNothingGoesOnOrFollows) {
     const auto queued = [](const char* state) { return QueuedJob{.state = state}; };
     const RunStatus again{.job = "7", .most_attempts = 2, .end = RunEnd{.code = 75, .again = true, .text = {}}};
 
@@ -104,11 +104,11 @@ TEST(RunSight, IsOverWhenNothingGoesOnOrFollows) {
 }
 
 TEST(StatusText, TellsWhatSacctKnows) {
-    const RunSight sight{.job = "7", .asked = true, .record = JobInfo{"OUT_OF_MEMORY", 0, 125}};
+    const RunView view{.job = "7", .asked = true, .record = JobInfo{"OUT_OF_MEMORY", 0, 125}};
 
-    EXPECT_EQ(status_text(sight),
+    EXPECT_EQ(status_text(view),
               "state     no attempt has started\nSlurm     job 7 OUT_OF_MEMORY, exit code 0 (sacct)\n");
-    EXPECT_NE(status_json(sight).find("\"state\": \"OUT_OF_MEMORY\""), std::string::npos);
+    EXPECT_NE(status_json(view).find("\"state\": \"OUT_OF_MEMORY\""), std::string::npos);
 }
 
 }  // namespace

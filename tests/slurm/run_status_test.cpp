@@ -65,9 +65,9 @@ TEST(RunStatus, HasEveryKeyInTheDocumentation) {
     const std::string page = test::contents(SLUICE_SOURCE_DIR "/docs/slurm.md");
     RunStatus status = some_status();
     status.end = RunEnd{};
-    RunSight squeue{.status = status};
+    RunView squeue{.status = status};
     squeue.queued.emplace();
-    RunSight sacct = squeue;
+    RunView sacct = squeue;
     sacct.record.emplace();
 
     std::set<std::string> keys;
@@ -231,10 +231,10 @@ TEST(StatusText, SaysWhenTheRunHasFallenSilent) {
 }
 
 TEST(StatusText, SaysThatTheProcessIsGone) {
-    const RunSight sight{.status = some_status(), .age = 100, .gone = true};
+    const RunView view{.status = some_status(), .age = 100, .gone = true};
 
-    EXPECT_THAT(status_text(sight), HasSubstr("running when last seen, 00:01:40 ago: its process is gone\n"));
-    EXPECT_TRUE(is_done(sight));
+    EXPECT_THAT(status_text(view), HasSubstr("running when last seen, 00:01:40 ago: its process is gone\n"));
+    EXPECT_TRUE(is_done(view));
     EXPECT_FALSE(is_done({.status = some_status(), .age = 100, .gone = true, .job = "7"})) << "Slurm queues it again";
 }
 
@@ -282,11 +282,11 @@ TEST(StatusText, BelievesSlurmAboutWhatFollows) {
     status.most_attempts = 4;
     status.end = RunEnd{.code = 75, .again = true, .signal = 10, .text = {}};
     const auto text_of = [&](const std::string& job, const std::string& state) {
-        RunSight sight{.status = status, .age = 1e6, .job = job, .asked = true};
+        RunView view{.status = status, .age = 1e6, .job = job, .asked = true};
         if (!state.empty()) {
-            sight.queued = QueuedJob{.state = state};
+            view.queued = QueuedJob{.state = state};
         }
-        return status_text(sight);
+        return status_text(view);
     };
 
     EXPECT_THAT(text_of(status.job, "PENDING"), HasSubstr("code 75; the next attempt resumes from there\n"));
@@ -308,34 +308,34 @@ TEST(StatusText, BelievesSlurmAboutWhatFollows) {
     EXPECT_THAT(text_of("99", "PENDING"), HasSubstr("code 70; job 99 resumes from what is committed\n"));
 }
 
-TEST(RunSight, IsOverWhenNoAttemptFollows) {
+TEST(RunView, IsOverWhenNoAttemptFollows) {
     RunStatus status = some_status();
     status.end = RunEnd{.code = 75, .again = true, .signal = 10, .text = {}};
-    RunSight sight{.status = status, .job = "4711"};
+    RunView view{.status = status, .job = "4711"};
 
-    EXPECT_FALSE(is_done(sight));
-    sight.status->attempt = 4;
-    EXPECT_TRUE(is_done(sight));
+    EXPECT_FALSE(is_done(view));
+    view.status->attempt = 4;
+    EXPECT_TRUE(is_done(view));
 }
 
 TEST(StatusText, KnowsAJobThatHasNotBegun) {
-    const RunSight sight{.job = "7",
-                         .log = "/data/l.csv.sluice/logs/7.log",
-                         .queued = QueuedJob{.state = "PENDING", .reason = "Priority"},
-                         .asked = true};
+    const RunView view{.job = "7",
+                       .log = "/data/l.csv.sluice/logs/7.log",
+                       .queued = QueuedJob{.state = "PENDING", .reason = "Priority"},
+                       .asked = true};
 
-    EXPECT_EQ(status_text(sight),
+    EXPECT_EQ(status_text(view),
               "state     no attempt has started\nSlurm     job 7 PENDING (Priority)\n"
               "log       /data/l.csv.sluice/logs/7.log\n");
-    EXPECT_THAT(status_json(sight), HasSubstr("\"log\": \"/data/l.csv.sluice/logs/7.log\""));
-    EXPECT_THAT(status_json(sight), HasSubstr("\"state\": \"PENDING\""));
+    EXPECT_THAT(status_json(view), HasSubstr("\"log\": \"/data/l.csv.sluice/logs/7.log\""));
+    EXPECT_THAT(status_json(view), HasSubstr("\"state\": \"PENDING\""));
 }
 
 TEST(StatusText, NamesTheJobsThatOneFollows) {
-    const RunSight sight{.status = some_status(), .job = "7", .earlier = {"5", "6"}};
+    const RunView view{.status = some_status(), .job = "7", .earlier = {"5", "6"}};
 
-    EXPECT_THAT(status_text(sight), HasSubstr("Slurm     job 7; not asked\n          which continues after 5, 6\n"));
-    EXPECT_THAT(status_json(sight), HasSubstr("\"earlier_jobs\": [\n    \"5\",\n    \"6\"\n  ]"));
+    EXPECT_THAT(status_text(view), HasSubstr("Slurm     job 7; not asked\n          which continues after 5, 6\n"));
+    EXPECT_THAT(status_json(view), HasSubstr("\"earlier_jobs\": [\n    \"5\",\n    \"6\"\n  ]"));
 }
 
 }  // namespace

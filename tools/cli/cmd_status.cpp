@@ -22,8 +22,8 @@ void status_options(Options& options) {
     options.add_options()("watch,w", "print it again every second, until the attempt has ended and none follows");
 }
 
-bool is_gone(const RunPaths& paths, const RunSight& sight) {
-    if (!sight.status || sight.status->end) {
+bool is_gone(const RunPaths& paths, const RunView& view) {
+    if (!view.status || view.status->end) {
         return false;
     }
     const std::optional<Owner> owner = newest_owner(paths);
@@ -31,9 +31,9 @@ bool is_gone(const RunPaths& paths, const RunSight& sight) {
 }
 
 /// A run that was killed once its output was complete could not say so any more.
-void add_what_manifest_tells(const RunPaths& paths, RunSight& sight) {
-    if ((sight.gone || is_stale(sight)) && status_of(paths.manifest())) {
-        RunStatus& status = *sight.status;
+void add_what_manifest_tells(const RunPaths& paths, RunView& view) {
+    if ((view.gone || is_stale(view)) && status_of(paths.manifest())) {
+        RunStatus& status = *view.status;
         status.state = RunState::complete;
         status.items_done = status.items;
         status.items_committed = status.items;
@@ -49,12 +49,11 @@ bool print_status_of(const NamedRun& run, const ParsedArguments& parsed) {
     const bool json = parsed.has("json");
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;
     while (is_in_place(run.paths.run_folder())) {
-        RunSight sight = observer.look();
-        sight.gone = is_gone(run.paths, sight);
-        add_what_manifest_tells(run.paths, sight);
-        print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") +
-              (json ? status_json(sight) : status_text(sight)));
-        if (!parsed.has("watch") || is_done(sight) || !is_stdout_of_use()) {
+        RunView view = observer.look();
+        view.gone = is_gone(run.paths, view);
+        add_what_manifest_tells(run.paths, view);
+        print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") + (json ? status_json(view) : status_text(view)));
+        if (!parsed.has("watch") || is_done(view) || !is_stdout_of_use()) {
             return true;
         }
         std::this_thread::sleep_for(look_every);

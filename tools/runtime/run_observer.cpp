@@ -48,15 +48,15 @@ private:
     sigset_t before_{};
 };
 
-std::string queue_text(const RunSight& sight) {
-    if (!sight.trouble.empty()) {
-        return fmt::format("job {}: Slurm does not answer ({})", sight.job, escaped(sight.trouble));
+std::string queue_text(const RunView& view) {
+    if (!view.trouble.empty()) {
+        return fmt::format("job {}: Slurm does not answer ({})", view.job, escaped(view.trouble));
     }
-    if (!sight.queued) {
-        return fmt::format("job {}", sight.job);
+    if (!view.queued) {
+        return fmt::format("job {}", view.job);
     }
-    const QueuedJob& job = *sight.queued;
-    std::string text = fmt::format("job {} {}", sight.job, escaped(job.state));
+    const QueuedJob& job = *view.queued;
+    std::string text = fmt::format("job {} {}", view.job, escaped(job.state));
     if (!job.reason.empty() && job.reason != "None") {
         text += fmt::format(" ({})", escaped(job.reason));
     }
@@ -64,51 +64,51 @@ std::string queue_text(const RunSight& sight) {
 }
 
 /// An earlier job that was killed has left a status as of one that runs.
-bool is_of_job(const RunSight& sight) {
-    return sight.status && sight.status->job == sight.job;
+bool is_of_job(const RunView& view) {
+    return view.status && view.status->job == view.job;
 }
 
 /// The state in a few words, constant while nothing happens.
-std::string state_text(const RunSight& sight) {
-    const bool tells_itself = is_of_job(sight) && !sight.status->end && !is_stale(sight);
-    return tells_itself ? fmt::format("job {} {}", sight.job, name_of(sight.status->state)) : queue_text(sight);
+std::string state_text(const RunView& view) {
+    const bool tells_itself = is_of_job(view) && !view.status->end && !is_stale(view);
+    return tells_itself ? fmt::format("job {} {}", view.job, name_of(view.status->state)) : queue_text(view);
 }
 
 /// State plus progress, if it runs.
-std::string line_of(const RunSight& sight, const ProgressView& view) {
-    std::string line = state_text(sight);
-    if (!sight.status || sight.status->items == 0) {
+std::string line_of(const RunView& view, const ProgressView& progress) {
+    std::string line = state_text(view);
+    if (!view.status || view.status->items == 0) {
         return line;
     }
-    const RunStatus& status = *sight.status;
+    const RunStatus& status = *view.status;
     const ItemCount items{.done = status.items_done,
                           .total = status.items,
-                          .before = is_of_job(sight) ? status.items_before : status.items_done,
+                          .before = is_of_job(view) ? status.items_before : status.items_done,
                           .is_estimated = status.items_estimated};
-    const bool moves = is_of_job(sight) && !status.end && status.mean_items_per_second > 0;
+    const bool moves = is_of_job(view) && !status.end && status.mean_items_per_second > 0;
     const Seconds since(moves ? static_cast<double>(items.done - items.before) / status.mean_items_per_second : 0.0);
     line += ", ";
     const auto used = static_cast<std::uint32_t>(line.size());
-    line += view.is_terminal() && used < ProgressView::columns()
+    line += progress.is_terminal() && used < ProgressView::columns()
                 ? progress_bar(items, since, ProgressView::columns() - used)
                 : progress_text(items, since);
     return line;
 }
 
-std::string end_text(const RunSight& sight, int code) {
-    std::string text = fmt::format("job {} has ended, exit code {}", sight.job, code);
-    if (sight.queued) {
-        text += fmt::format(" ({})", escaped(sight.queued->state));
+std::string end_text(const RunView& view, int code) {
+    std::string text = fmt::format("job {} has ended, exit code {}", view.job, code);
+    if (view.queued) {
+        text += fmt::format(" ({})", escaped(view.queued->state));
     }
-    const bool of_job = is_of_job(sight) && sight.status->end;
-    if (of_job && sight.status->end->again && !is_followed(*sight.status)) {
-        text += "; " + what_follows(sight);
+    const bool of_job = is_of_job(view) && view.status->end;
+    if (of_job && view.status->end->again && !is_followed(*view.status)) {
+        text += "; " + what_follows(view);
     }
-    if (of_job && !sight.status->end->text.id.empty()) {
+    if (of_job && !view.status->end->text.id.empty()) {
         text += '\n';
-        text += render(sight.status->end->text);
+        text += render(view.status->end->text);
     } else if (code != 0 && code != static_cast<int>(ExitCode::stopped_early)) {  // cancelled: it may have none
-        text += fmt::format("\n  hint: its log may tell why: {}", escaped(sight.log.native()));
+        text += fmt::format("\n  hint: its log may tell why: {}", escaped(view.log.native()));
     }
     return text;
 }
@@ -120,47 +120,47 @@ std::string end_text(const RunSight& sight, int code) {
                                      .hint = "squeue shows the job, scancel ends it"});
 }
 
-int code_of(const RunSight& sight, const RunFiles& files) {
-    std::optional<JobInfo> record = sight.record;
+int code_of(const RunView& view, const RunFiles& files) {
+    std::optional<JobInfo> record = view.record;
     if (const auto submission = read_submission(files.submission()); !record && submission) {
         record = find_controller_info(*submission);
     }
-    return code_of_ended_job(sight.job, record, sight.status);
+    return code_of_ended_job(view.job, record, view.status);
 }
 
 }  // namespace
 
-RunSight RunObserver::look() {
+RunView RunObserver::look() {
     for (;;) {
-        RunSight sight{.owner = owner_};
-        read_status(sight);
+        RunView view{.owner = owner_};
+        read_status(view);
         const std::optional<Submission> submission = read_submission(files_.submission());
         if (!submission) {
-            return sight;
+            return view;
         }
         turn_to(*submission);
-        if (sight.status && !sight.status->end && sight.age < fresh) {
+        if (view.status && !view.status->end && view.age < fresh) {
             last_.reset();
             pause_ = shortest_pause;
-            sight.job = submission->job;
-            sight.log = files_.log(submission->job);
-            sight.earlier = submission->earlier;
-            return sight;
+            view.job = submission->job;
+            view.log = files_.log(submission->job);
+            view.earlier = submission->earlier;
+            return view;
         }
         ask(*submission);
-        sight = answer_;
-        read_status(sight);  // it may have ended meanwhile
-        if (!is_done(sight) || read_submission(files_.submission()) == submission) {
-            return sight;
+        view = answer_;
+        read_status(view);  // it may have ended meanwhile
+        if (!is_done(view) || read_submission(files_.submission()) == submission) {
+            return view;
         }
     }
 }
 
-void RunObserver::read_status(RunSight& sight) const {
-    sight.status = read_run_status(files_.status());
-    if (sight.status) {
+void RunObserver::read_status(RunView& view) const {
+    view.status = read_run_status(files_.status());
+    if (view.status) {
         // The run's host may have a clock that is ahead.
-        sight.age = std::max(0.0, unix_seconds() - sight.status->updated);
+        view.age = std::max(0.0, unix_seconds() - view.status->updated);
     }
 }
 
@@ -199,34 +199,34 @@ int wait_for_run(const std::filesystem::path& run_folder) {
     int signal = 0;
     {
         const EndSignals signals;
-        ProgressView view;
+        ProgressView progress;
         std::string last_state;
         Instant since = Clock::now();  // start of that state
         Instant due = since;
         while (signal == 0) {
-            const RunSight sight = observer.look();
-            if (sight.job.empty()) {
+            const RunView view = observer.look();
+            if (view.job.empty()) {
                 refuse_to_wait(run_folder);
             }
-            if (is_done(sight)) {
-                const int code = code_of(sight, {.run_folder = run_folder});
-                view.say(end_text(sight, code));
+            if (is_done(view)) {
+                const int code = code_of(view, {.run_folder = run_folder});
+                progress.say(end_text(view, code));
                 return code;
             }
             const Instant now = Clock::now();
-            const std::string state = state_text(sight);
+            const std::string state = state_text(view);
             since = state == last_state ? since : now;
-            if (view.is_terminal() || state != last_state || now >= due) {
-                view.show(line_of(sight, view));
+            if (progress.is_terminal() || state != last_state || now >= due) {
+                progress.show(line_of(view, progress));
                 due = since + std::chrono::duration_cast<Instant::duration>(next_line(now - since));
             }
             last_state = state;
             signal = signals.wait(look_every);
             if (signal != 0) {
-                view.say(
+                progress.say(
                     fmt::format("no longer waiting; job {0} continues: `{1} status {0}` shows how, "
                                 "`{1} cancel {0}` ends it",
-                                sight.job, program_name()));
+                                view.job, program_name()));
             }
         }
     }

@@ -20,12 +20,12 @@ public:
         : files_{std::move(run_folder)}, owner_(std::move(owner)) {}
 
     /// What is known now. May block for as long as Slurm's programs take to answer.
-    [[nodiscard]] RunSight look();
+    [[nodiscard]] RunView look();
 
 private:
     static constexpr std::chrono::seconds shortest_pause{1};
 
-    void read_status(RunSight& sight) const;
+    void read_status(RunView& view) const;
     void turn_to(const Submission& submission);
     void ask(const Submission& submission);
 
@@ -34,7 +34,7 @@ private:
     std::optional<Submission> of_;  // the submission of these answers
     std::optional<Instant> last_;
     std::chrono::seconds pause_ = shortest_pause;
-    RunSight answer_;  // of Slurm, without the status that the run writes
+    RunView answer_;  // of Slurm, without the status that the run writes
 };
 
 /// Blocks until the submitted run in `run_folder` has ended with no follow-up, through requeues, follow-up jobs and
