@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/output/text_escape.hpp"
@@ -230,7 +231,7 @@ void CharBuffer::grow(std::size_t count) {
     capacity_ = capacity;
 }
 
-std::unique_ptr<RowWriter> make_row_writer(OutputFormat format, std::vector<OutputField> fields) {
+std::unique_ptr<RowWriter> make_row_writer(OutputFormat format, std::span<const OutputField> fields) {
     switch (format) {
         case OutputFormat::csv:
             return std::make_unique<FormattedRows<OutputFormat::csv>>(fields);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "core/codec.hpp"
 #include "core/config/config.hpp"
@@ -60,6 +59,6 @@ protected:
 /// .txt: the text alone; an empty line for one that is missing.
 /// .npy: the values as they are, a text's bytes with zeros behind them; missing_int32, NaN and zeros for those that are
 /// missing.
-[[nodiscard]] std::unique_ptr<RowWriter> make_row_writer(OutputFormat format, std::vector<OutputField> fields);
+[[nodiscard]] std::unique_ptr<RowWriter> make_row_writer(OutputFormat format, std::span<const OutputField> fields);
 
 }  // namespace sluice
