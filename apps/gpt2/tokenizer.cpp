@@ -236,7 +236,7 @@ Tokenizer Tokenizer::from_json(const std::filesystem::path& path) {
         }
         vocabulary.add_merge(pair->first, pair->second, line);
     }
-    BytePairs pairs = std::move(vocabulary).take(file.where, kind.takes);
+    BytePairs pairs = std::move(vocabulary).take(file.where, kind.known_words);
     for (const TokenId token : kind.beginning) {
         if (token >= pairs.size()) {
             refuse_tokens("E-TOK-056", file.where,

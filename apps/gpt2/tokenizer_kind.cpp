@@ -69,7 +69,7 @@ bool composes(const json& normalizer, const std::string& where) {
 }
 
 /// Refuses what would make other tokens of a word.
-BytePairs::Words words_taken_by(const json& model, const std::string& where) {
+BytePairs::Words known_words_of(const json& model, const std::string& where) {
     // The published file is older than this key.
     if (const json& type = member(model, "type"); !type.is_null() && type != "BPE") {
         refuse_kind(where, fmt::format("model.type is {}, expected \"BPE\"", escaped(type.dump())));
@@ -176,7 +176,7 @@ TokenizerKind tokenizer_kind_of(const json& file, const std::string& where) {
     const json& model = member(file, "model");
     const json& added = member(file, "added_tokens");
     TokenizerKind kind;
-    kind.takes = words_taken_by(model, where);
+    kind.known_words = known_words_of(model, where);
     if (!member(model, "merges").is_array() || !(added.is_null() || added.is_array())) {
         refuse_kind(where, "model.merges or added_tokens is no list");
     }

@@ -14,10 +14,10 @@ namespace sluice::gpt2 {
 /// How texts become words, and words tokens.
 struct TokenizerKind {
     WordPattern words = WordPattern::gpt2;
-    bool composes = false;  ///< Texts are brought into Unicode's normal form C.
-    BytePairs::Words takes = BytePairs::Words::by_merges;
-    std::vector<TokenId> beginning;  ///< Of every text.
-    std::vector<AddedToken> added;   ///< That are recognised in texts.
+    bool composes = false;                                       ///< Texts are brought into Unicode's normal form C.
+    BytePairs::Words known_words = BytePairs::Words::by_merges;  ///< How words that are tokens are encoded.
+    std::vector<TokenId> beginning;                              ///< Of every text.
+    std::vector<AddedToken> added;                               ///< That are recognised in texts.
 };
 
 /// Of a Hugging Face `tokenizer.json`: a byte-level BPE whose words are GPT-2's, Llama 3's or Qwen 2's. Throws Error
