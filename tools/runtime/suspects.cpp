@@ -82,12 +82,13 @@ public:
         for (const std::uint64_t item : compute_in_halves(chunk, deadly, compute)) {
             job_.codec->write_missing(
                 std::span(outputs).subspan((item - chunk.first) * shape_.output_bytes, shape_.output_bytes));
-            failed.push_back(item);
+            failed_.push_back(item);
         }
         return outputs;
     }
 
-    std::vector<std::uint64_t> failed{};
+    /// Items without a result in what was computed.
+    [[nodiscard]] const std::vector<std::uint64_t>& failed() const noexcept { return failed_; }
 
 private:
     const RankContext& context_;
@@ -97,6 +98,7 @@ private:
     LoneDevice device_;
     LoneRanges ranges_;
     Activity& activity_;
+    std::vector<std::uint64_t> failed_;
 };
 
 [[noreturn]] void refuse(const PreparedJob& job, const std::vector<std::uint64_t>& failed, std::size_t before) {
@@ -146,18 +148,19 @@ void compute_suspects(const RankContext& context, const PreparedJob& job, const 
         }
         server.know(chunk, suspects->compute(chunk));
     }
-    if (!suspects || suspects->failed.empty()) {
+    if (!suspects || suspects->failed().empty()) {
         return;
     }
+    const std::vector<std::uint64_t>& failed = suspects->failed();
     const std::size_t before = attempt.output->failed_items().size();
-    if (suspects->failed.size() + before > job.job.fault.max_failed_items) {
-        refuse(job, suspects->failed, before);
+    if (failed.size() + before > job.job.fault.max_failed_items) {
+        refuse(job, failed, before);
     }
     const ErrorText warning{.id = "W-RUN-093",
-                            .where = numbers(suspects->failed),
+                            .where = numbers(failed),
                             .what = "left out of the output, because every attempt that computed it crashed"};
     say(warning);
-    attempt.output->leave_out(std::move(suspects->failed));
+    attempt.output->leave_out(failed);
 }
 
 }  // namespace sluice
