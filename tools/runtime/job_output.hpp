@@ -40,16 +40,15 @@ struct OpenAttempt {
     std::vector<Attempt> earlier;           ///< Earlier attempts that count.
 };
 
-// What it is made of, from `output`, which is open and not complete, at `to`.
-
+/// The folder of the attempt that writes to `output`, which is open and not complete, at `to`.
 [[nodiscard]] std::filesystem::path attempt_folder(const JobConfig::Output& to, const CommittedOutput& output);
 
-/// Earlier attempts and their ends, all ignored with `retry`. Throws Error (no_progress, E-RUN-082) when this attempt
-/// would only die like the last ones.
+/// Earlier attempts at `output` and their ends, all ignored with `retry`. Throws Error (no_progress, E-RUN-082) when
+/// this attempt would only die like the last ones.
 [[nodiscard]] std::vector<Attempt> look_at_attempts(const JobConfig::Output& to, const CommittedOutput& output,
                                                     bool retry);
 
-/// By reports and folders.
+/// Earlier attempts at `output`, by reports and folders, and the one that writes to it, yet to be described.
 [[nodiscard]] std::vector<AttemptSummary> attempts_at(const JobConfig::Output& to, const CommittedOutput& output);
 
 /// The message that the output, of `items` items, is already complete.
