@@ -27,17 +27,6 @@ bool announces_limit(const ReceivedSignal& received) {
     return received.signal == SIGUSR1 && received.reason != StopReason::signal && !received.since_first;
 }
 
-/// Rank 0 says and notes why the job ends, and tells the others.
-Ending end_by_root(ExitCode code, Ending::Saves saves, Ending::Way way) {
-    return {
-        .code = code, .is_said = true, .notes_end = true, .saves = saves, .tells = Ending::Tells::ranks, .way = way};
-}
-
-Ending noting_loss(Ending ending, bool notes_loss = true) {
-    ending.notes_loss = notes_loss;
-    return ending;
-}
-
 }  // namespace
 
 SignalAnswer answer_signal(const ReceivedSignal& received) {
@@ -63,63 +52,51 @@ EndCause cause_of_end(const Served& served, bool is_whole, bool is_given_up) {
 
 Ending decide_end(const EndFacts& facts) {
     using Saves = Ending::Saves;
-    using Tells = Ending::Tells;
-    using Way = Ending::Way;
     switch (facts.cause) {
-        case EndCause::unprepared: {
-            Ending ending = end_by_root(facts.code, Saves::status, Way::unwind);
-            ending.is_said = !facts.is_alone;  // alone, the caller of run() reports it
-            return ending;
-        }
+        case EndCause::unprepared:  // alone, the caller of run() says it
+            return {.code = facts.code, .is_said = !facts.is_alone};
         case EndCause::done:
-            return {.code = ExitCode::ok, .saves = Saves::output, .tells = Tells::ranks, .way = Way::unwind};
+            return {.saves = Saves::output};
         case EndCause::drained:
-            return end_by_root(ExitCode::stopped_early, Saves::results, Way::unwind);
+            return {.code = ExitCode::stopped_early};
         case EndCause::drain_too_long:  // other ranks are busy and receive no messages
-            return end_by_root(ExitCode::stopped_early, Saves::results, Way::abort);
+            return {.code = ExitCode::stopped_early, .aborts = true};
         case EndCause::rank_lost:
-            return noting_loss(end_by_root(ExitCode::internal, Saves::results, Way::abort));
+            return {.code = ExitCode::internal, .notes_loss = true, .aborts = true};
         case EndCause::given_up:
-            return end_by_root(ExitCode::communication, Saves::results, Way::abort);
+            return {.code = ExitCode::communication, .aborts = true};
         case EndCause::failure:
             if (!facts.is_root) {
-                return {.code = facts.code,
-                        .is_said = true,
-                        .tells = facts.root_serves ? Tells::root : Tells::nobody,
-                        .way = Way::abort};
+                return {.code = facts.code, .is_said = true, .tells_root = facts.root_serves};
             }
-            return noting_loss(end_by_root(facts.code, Saves::status, Way::abort),
-                               facts.is_of_device && counts_as_death(facts.code));
+            return {.code = facts.code, .notes_loss = facts.is_of_device && counts_as_death(facts.code)};
         case EndCause::root_ended:
-            return {.code = facts.code, .way = Way::abort};
+            return {.code = facts.code};
         case EndCause::root_lost:
-            return {.code = ExitCode::internal, .is_said = true, .notes_loss = true, .way = Way::abort};
+            return {.code = ExitCode::internal, .is_said = true, .notes_loss = true};
         case EndCause::signal: {
             // Slurm's batch script reads the status; launchers do not send SIGUSR1 after a death.
             const bool is_slurms = facts.phase == RunPhase::preparing && facts.signal == SIGUSR1;
             return {.code = ExitCode::stopped_early,
                     .is_said = true,
                     .notes_end = true,
-                    .saves = facts.is_root && is_slurms ? Saves::status : Saves::nothing,
-                    .way = Way::exit};
+                    .saves = facts.is_root && is_slurms ? Saves::status : Saves::nothing};
         }
         case EndCause::death:  // rank 0 knows best what the rank held
             return {.code = ExitCode::internal,
                     .is_said = true,
                     .notes_loss = facts.is_root || !facts.root_knows,
                     .waits_for_root = !facts.is_root,
-                    .saves = facts.is_root ? Saves::results : Saves::nothing,
-                    .way = Way::exit};
+                    .saves = facts.is_root ? Saves::results : Saves::nothing};
         case EndCause::hang:
             return {.code = ExitCode::communication,
                     .is_said = true,
                     .notes_loss = true,
-                    .saves = facts.is_root ? Saves::results : Saves::nothing,
-                    .way = Way::exit};
+                    .saves = facts.is_root ? Saves::results : Saves::nothing};
         case EndCause::told_hang:
-            return {.code = ExitCode::communication, .waits_for_root = !facts.is_root, .way = Way::exit};
+            return {.code = ExitCode::communication, .waits_for_root = !facts.is_root};
         case EndCause::root_gone:
-            return {.code = facts.code, .way = Way::exit};
+            return {.code = facts.code};
     }
     expects(false, "decide_end: no such cause");
     return {};

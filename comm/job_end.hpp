@@ -75,7 +75,12 @@ struct EndFacts {
     RunPhase phase = RunPhase::preparing;  ///< When it came.
 };
 
-/// How a process ends: it takes the steps that are set, the last of which is `way`.
+/// How a process ends, as far as that depends on the cause. Each thread reads what its causes set:
+/// - the watcher: all but `tells_root` and `aborts`; then it calls _exit, whereupon the launcher ends the others.
+/// - another rank's comm thread: code, is_said, notes_loss and tells_root; then it aborts, which ends all ranks.
+/// - rank 0's comm thread: code and is_said of `unprepared`; notes_loss of a failure; code, notes_loss, aborts and
+///   whether to publish of a run that it has served. It notes and says why every run but a complete one ends, and tells
+///   the other ranks.
 struct Ending {
     /// What rank 0 saves of the run.
     enum class Saves : std::uint8_t {
@@ -84,25 +89,15 @@ struct Ending {
         results,  ///< Also what has been computed.
         output,   ///< Also the output is published.
     };
-    enum class Tells : std::uint8_t {
-        nobody,
-        root,   ///< Rank 0 gets this rank's failure. If it takes it, it ends all ranks, and this one says nothing.
-        ranks,  ///< Rank 0 tells the others that it ends the job, with which code.
-    };
-    enum class Way : std::uint8_t {
-        unwind,  ///< Returns from run(), whose MPI_Finalize all ranks meet in.
-        abort,   ///< MPI_Abort, which ends all ranks: of the thread that makes MPI calls.
-        exit,    ///< _exit, whereupon the launcher ends the others: of the watcher.
-    };
 
     ExitCode code = ExitCode::ok;
     bool is_said = false;         ///< Prints why, unless another process of its node has.
     bool notes_end = false;       ///< Leaves code and reason behind for the next attempt.
     bool notes_loss = false;      ///< Leaves behind which rank was lost, or whose device failed, and its chunks.
     bool waits_for_root = false;  ///< Lets rank 0 of its node, which has to save, go first.
+    bool tells_root = false;      ///< Rank 0 gets the failure, and ends all ranks if it takes it.
+    bool aborts = false;          ///< By MPI_Abort; otherwise all ranks meet in the MPI_Finalize of run().
     Saves saves = Saves::nothing;
-    Tells tells = Tells::nobody;
-    Way way = Way::unwind;
 
     friend bool operator==(const Ending&, const Ending&) = default;
 };

@@ -13,15 +13,13 @@ void PrintTo(const Ending& ending, std::ostream* stream) {
     *stream << "code " << static_cast<int>(ending.code) << (ending.is_said ? ", said" : "")
             << (ending.notes_end ? ", end noted" : "") << (ending.notes_loss ? ", loss noted" : "")
             << (ending.waits_for_root ? ", waits for rank 0" : "") << ", saves " << static_cast<int>(ending.saves)
-            << ", tells " << static_cast<int>(ending.tells) << ", way " << static_cast<int>(ending.way);
+            << (ending.tells_root ? ", tells rank 0" : "") << (ending.aborts ? ", aborts" : "");
 }
 
 namespace {
 
 using namespace std::chrono_literals;
 using Saves = Ending::Saves;
-using Tells = Ending::Tells;
-using Way = Ending::Way;
 
 struct SignalRow {
     const char* name;
@@ -132,149 +130,87 @@ const std::array ends{
     // Rank 0's comm thread.
     EndRow{"a job that cannot be prepared",
            {.cause = EndCause::unprepared, .code = ExitCode::bad_data},
-           {.code = ExitCode::bad_data,
-            .is_said = true,
-            .notes_end = true,
-            .saves = Saves::status,
-            .tells = Tells::ranks}},
+           {.code = ExitCode::bad_data, .is_said = true}},
     EndRow{"the same in a single process, whose caller says it",
            {.cause = EndCause::unprepared, .code = ExitCode::bad_data, .is_alone = true},
-           {.code = ExitCode::bad_data, .notes_end = true, .saves = Saves::status, .tells = Tells::ranks}},
-    EndRow{"done", {.cause = EndCause::done}, {.saves = Saves::output, .tells = Tells::ranks}},
-    EndRow{"drained",
-           {.cause = EndCause::drained},
-           {.code = ExitCode::stopped_early,
-            .is_said = true,
-            .notes_end = true,
-            .saves = Saves::results,
-            .tells = Tells::ranks}},
-    EndRow{"drained for too long",
-           {.cause = EndCause::drain_too_long},
-           {.code = ExitCode::stopped_early,
-            .is_said = true,
-            .notes_end = true,
-            .saves = Saves::results,
-            .tells = Tells::ranks,
-            .way = Way::abort}},
+           {.code = ExitCode::bad_data}},
+    EndRow{"done", {.cause = EndCause::done}, {.saves = Saves::output}},
+    EndRow{"drained", {.cause = EndCause::drained}, {.code = ExitCode::stopped_early}},
+    EndRow{
+        "drained for too long", {.cause = EndCause::drain_too_long}, {.code = ExitCode::stopped_early, .aborts = true}},
     EndRow{"a rank that is silent while the run drains",
            {.cause = EndCause::rank_lost},
-           {.code = ExitCode::internal,
-            .is_said = true,
-            .notes_end = true,
-            .notes_loss = true,
-            .saves = Saves::results,
-            .tells = Tells::ranks,
-            .way = Way::abort}},
+           {.code = ExitCode::internal, .notes_loss = true, .aborts = true}},
     EndRow{"a rank 0 that the others have given up",
            {.cause = EndCause::given_up},
-           {.code = ExitCode::communication,
-            .is_said = true,
-            .notes_end = true,
-            .saves = Saves::results,
-            .tells = Tells::ranks,
-            .way = Way::abort}},
+           {.code = ExitCode::communication, .aborts = true}},
     EndRow{"rank 0's failure, or one that it was told",
            {.cause = EndCause::failure, .code = ExitCode::io_error},
-           {.code = ExitCode::io_error,
-            .is_said = true,
-            .notes_end = true,
-            .saves = Saves::status,
-            .tells = Tells::ranks,
-            .way = Way::abort}},
+           {.code = ExitCode::io_error}},
     EndRow{"a device's failure, which the next attempt counts as a death",
            {.cause = EndCause::failure, .code = ExitCode::internal, .is_of_device = true},
-           {.code = ExitCode::internal,
-            .is_said = true,
-            .notes_end = true,
-            .notes_loss = true,
-            .saves = Saves::status,
-            .tells = Tells::ranks,
-            .way = Way::abort}},
+           {.code = ExitCode::internal, .notes_loss = true}},
     EndRow{"a device's failure that is none",
            {.cause = EndCause::failure, .code = ExitCode::gpu_fault, .is_of_device = true},
-           {.code = ExitCode::gpu_fault,
-            .is_said = true,
-            .notes_end = true,
-            .saves = Saves::status,
-            .tells = Tells::ranks,
-            .way = Way::abort}},
+           {.code = ExitCode::gpu_fault}},
 
     // Another rank's comm thread.
     EndRow{"its failure",
            {.cause = EndCause::failure, .code = ExitCode::numeric, .is_root = false, .root_serves = true},
-           {.code = ExitCode::numeric, .is_said = true, .tells = Tells::root, .way = Way::abort}},
+           {.code = ExitCode::numeric, .is_said = true, .tells_root = true}},
     EndRow{"its failure before rank 0 serves",
            {.cause = EndCause::failure, .code = ExitCode::numeric, .is_root = false},
-           {.code = ExitCode::numeric, .is_said = true, .way = Way::abort}},
+           {.code = ExitCode::numeric, .is_said = true}},
     EndRow{"rank 0's word that it ends the job",
            {.cause = EndCause::root_ended, .code = ExitCode::io_error, .is_root = false},
-           {.code = ExitCode::io_error, .way = Way::abort}},
+           {.code = ExitCode::io_error}},
     EndRow{"a rank 0 that is silent while the run drains",
            {.cause = EndCause::root_lost, .is_root = false},
-           {.code = ExitCode::internal, .is_said = true, .notes_loss = true, .way = Way::abort}},
+           {.code = ExitCode::internal, .is_said = true, .notes_loss = true}},
 
     // A watcher.
     EndRow{"a second signal",
            {.cause = EndCause::signal, .signal = SIGTERM, .phase = serving},
-           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true, .way = Way::exit}},
+           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true}},
     EndRow{"a second SIGUSR1",
            {.cause = EndCause::signal, .signal = SIGUSR1, .phase = serving},
-           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true, .way = Way::exit}},
+           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true}},
     EndRow{"SIGTERM before the first chunk",
            {.cause = EndCause::signal, .signal = SIGTERM, .phase = preparing},
-           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true, .way = Way::exit}},
+           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true}},
     EndRow{"Slurm's SIGUSR1 to rank 0 before the first chunk",
            {.cause = EndCause::signal, .signal = SIGUSR1, .phase = preparing},
-           {.code = ExitCode::stopped_early,
-            .is_said = true,
-            .notes_end = true,
-            .saves = Saves::status,
-            .way = Way::exit}},
+           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true, .saves = Saves::status}},
     EndRow{"a second SIGUSR1 to another rank that prepares",
            {.cause = EndCause::signal, .is_root = false, .signal = SIGUSR1, .phase = preparing},
-           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true, .way = Way::exit}},
-    EndRow{
-        "a death, at rank 0",
-        {.cause = EndCause::death, .root_knows = true},
-        {.code = ExitCode::internal, .is_said = true, .notes_loss = true, .saves = Saves::results, .way = Way::exit}},
+           {.code = ExitCode::stopped_early, .is_said = true, .notes_end = true}},
+    EndRow{"a death, at rank 0",
+           {.cause = EndCause::death, .root_knows = true},
+           {.code = ExitCode::internal, .is_said = true, .notes_loss = true, .saves = Saves::results}},
     EndRow{"a death, at another rank",
            {.cause = EndCause::death, .is_root = false, .root_knows = true},
-           {.code = ExitCode::internal, .is_said = true, .waits_for_root = true, .way = Way::exit}},
+           {.code = ExitCode::internal, .is_said = true, .waits_for_root = true}},
     EndRow{"rank 0's death, or one on a node without rank 0",
            {.cause = EndCause::death, .is_root = false},
-           {.code = ExitCode::internal, .is_said = true, .notes_loss = true, .waits_for_root = true, .way = Way::exit}},
+           {.code = ExitCode::internal, .is_said = true, .notes_loss = true, .waits_for_root = true}},
     EndRow{"a hang, at rank 0",
            {.cause = EndCause::hang},
-           {.code = ExitCode::communication,
-            .is_said = true,
-            .notes_loss = true,
-            .saves = Saves::results,
-            .way = Way::exit}},
+           {.code = ExitCode::communication, .is_said = true, .notes_loss = true, .saves = Saves::results}},
     EndRow{"a hang, at another rank",
            {.cause = EndCause::hang, .is_root = false},
-           {.code = ExitCode::communication, .is_said = true, .notes_loss = true, .way = Way::exit}},
-    EndRow{"a hang that was told, at rank 0",
-           {.cause = EndCause::told_hang},
-           {.code = ExitCode::communication, .way = Way::exit}},
+           {.code = ExitCode::communication, .is_said = true, .notes_loss = true}},
+    EndRow{"a hang that was told, at rank 0", {.cause = EndCause::told_hang}, {.code = ExitCode::communication}},
     EndRow{"a hang that was told, at another rank",
            {.cause = EndCause::told_hang, .is_root = false},
-           {.code = ExitCode::communication, .waits_for_root = true, .way = Way::exit}},
+           {.code = ExitCode::communication, .waits_for_root = true}},
     EndRow{"a rank 0 of the node that is gone with a code",
            {.cause = EndCause::root_gone, .code = ExitCode::superseded, .is_root = false},
-           {.code = ExitCode::superseded, .way = Way::exit}},
+           {.code = ExitCode::superseded}},
 };
 
 TEST(DecideEnd, IsForEachCause) {
     for (const EndRow& row : ends) {
         EXPECT_EQ(decide_end(row.facts), row.ending) << row.name;
-    }
-}
-
-TEST(DecideEnd, LeavesNoRankInMpiFinalizeAlone) {
-    for (const EndRow& row : ends) {
-        if (row.ending.way == Way::unwind) {
-            EXPECT_EQ(row.ending.tells, Tells::ranks) << row.name;
-        }
     }
 }
 

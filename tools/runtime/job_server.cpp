@@ -218,7 +218,7 @@ void JobServer::finish(const Served& served) {
         end.text = lost_while_draining(served, hosts_.at(static_cast<std::size_t>(served.lost_rank)), chunks);
         context_.shutdown_hook.note_lost_rank(served.lost_rank, end.text.where + " " + end.text.what, chunks);
     }
-    if (ending.way == Ending::Way::abort) {
+    if (ending.aborts) {
         progress_.reset();
         end_all(root_, reach(), std::move(end));
     }

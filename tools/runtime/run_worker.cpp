@@ -45,7 +45,7 @@ Failure silent_root(const JobPlan& plan, const RankBoard& board, const RootIsSil
 
 /// Ends this process; launchers let ranks on nodes other than rank 0's live for a while.
 [[noreturn]] void carry_out(const RankContext& context, const Ending& ending, const Failure& reason = {}) {
-    if (ending.tells == Ending::Tells::root && tell_root(context, reason)) {
+    if (ending.tells_root && tell_root(context, reason)) {
         std::this_thread::sleep_for(patience);  // rank 0's abort ends this process here
     }
     if (ending.notes_loss) {
