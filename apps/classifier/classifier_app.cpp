@@ -8,6 +8,7 @@
 #include "apps/certified_model.hpp"
 #include "apps/classifier/alphabet.hpp"
 #include "apps/classifier/classifier_codec.hpp"
+#include "apps/classifier/classifier_network.hpp"
 #include "apps/classifier/classifier_weights.hpp"
 #include "apps/sequential_model.hpp"
 #include "core/error.hpp"
@@ -22,54 +23,9 @@ constexpr std::uint32_t convolution_group(DeviceKind kind) {
     return kind == DeviceKind::host ? 8 : whole_chunk;
 }
 
-constexpr std::uint32_t pool = 3;
 constexpr ClassifierSizes paper_sizes;
 
-constexpr Conv1dShape next(const Conv1dShape& before, bool relu) {
-    return {.length = before.positions() / before.pool,
-            .in_channels = before.out_channels,
-            .out_channels = before.out_channels,
-            .taps = 3,
-            .relu = relu,
-            .pool = 1};
-}
-
-/// The shapes of all layers.
-struct Network {
-    explicit constexpr Network(const ClassifierSizes& sizes)
-        : conv1{.length = classifier_length,
-                .symbols = classifier_symbols,
-                .taps = 7,
-                .channels = sizes.channels,
-                .pool = pool},
-          conv2{.length = conv1.positions() / pool,
-                .in_channels = sizes.channels,
-                .out_channels = sizes.channels,
-                .taps = 7,
-                .relu = true,
-                .pool = pool},
-          conv3(next(conv2, true)),
-          conv4(next(conv3, true)),
-          conv5(next(conv4, true)),
-          conv6(next(conv5, false)),
-          norm6{.positions = conv6.positions(), .channels = sizes.channels, .pool = pool},
-          fc1{.inputs = norm6.positions / pool * sizes.channels,
-              .outputs = sizes.hidden,
-              .relu = true,
-              .channels = sizes.channels},
-          fc2{.inputs = sizes.hidden, .outputs = sizes.hidden, .relu = true} {}
-
-    SymbolConvShape conv1;
-    Conv1dShape conv2;
-    Conv1dShape conv3;
-    Conv1dShape conv4;
-    Conv1dShape conv5;
-    Conv1dShape conv6;
-    NormShape norm6;
-    LinearShape fc1;
-    LinearShape fc2;
-};
-constexpr Network paper(paper_sizes);
+constexpr ClassifierNetwork paper(paper_sizes);
 static_assert(paper.conv1.positions() == 1008 && paper.conv2.positions() == 330 && paper.conv6.positions() == 102 &&
               paper.fc1.inputs == 34 * 256);
 
@@ -87,7 +43,7 @@ enum class Batches : std::uint8_t { any, one_size };
 
 Stages make_stages(DeviceKind kind, const ClassifierWeights& weights, Precision precision, bool scores, Batches batches,
                    PackedWeights& packed) {
-    const Network network(weights.sizes());
+    const ClassifierNetwork network(weights.sizes());
     const Kernels& kernels = kernels_of(kind, precision);
     const auto get = [&](std::string_view name) { return weights.tensor(name); };
     const auto conv = [&](const Conv1dShape& shape, std::string_view w, std::string_view b) {
@@ -121,13 +77,14 @@ Stages make_stages(DeviceKind kind, const ClassifierWeights& weights, Precision 
 }
 
 /// As activations lie in memory: GPUs fill channels up.
-Network in_memory(DeviceKind kind, ClassifierSizes sizes) {
+ClassifierNetwork in_memory(DeviceKind kind, ClassifierSizes sizes) {
     sizes.channels = kind == DeviceKind::cuda ? paper_sizes.channels : sizes.channels;
-    return Network(sizes);
+    return ClassifierNetwork(sizes);
 }
 
 /// Two buffers between the layers of each stage, and the features between the stages, for `items` items.
-std::uint64_t activation_bytes(const Network& network, DeviceKind kind, Precision precision, std::uint64_t items) {
+std::uint64_t activation_bytes(const ClassifierNetwork& network, DeviceKind kind, Precision precision,
+                               std::uint64_t items) {
     const std::uint64_t largest_activation = std::uint64_t{network.conv2.length} * network.conv1.channels;
     const std::uint64_t convolved = network.fc1.inputs;
     const std::uint64_t between_linear = network.fc2.outputs;
@@ -155,7 +112,7 @@ public:
     }
 
 private:
-    Network network_;
+    ClassifierNetwork network_;
     DeviceKind kind_;
     Precision precision_;
 };
@@ -184,7 +141,7 @@ public:
     }
 
 private:
-    Network network_;
+    ClassifierNetwork network_;
     DeviceKind kind_;
 };
 
@@ -226,7 +183,7 @@ public:
 
     /// 487.9 MFLOP with the paper's sizes: convolution 1 is a table and counts nothing.
     double flop_per_item(const WeightBlob& weights) const noexcept override {
-        const Network n(ClassifierWeights(weights).sizes());
+        const ClassifierNetwork n(ClassifierWeights(weights).sizes());
         return flop(n.conv2) + flop(n.conv3) + flop(n.conv4) + flop(n.conv5) + flop(n.conv6) + flop(n.fc1) +
                flop(n.fc2) + 2.0 * n.fc2.outputs * classifier_classes;
     }

@@ -116,15 +116,37 @@ std::uint32_t size_of(const TensorReader& reader, const char* name, std::uint32_
 }  // namespace
 
 std::vector<TensorSpec> classifier_tensors(const ClassifierSizes& sizes) {
-    const std::uint64_t c = sizes.channels;
-    const std::uint64_t h = sizes.hidden;
+    using Shape = std::vector<std::uint64_t>;
+    const ClassifierNetwork n(sizes);
+    const auto conv = [](const Conv1dShape& of) { return Shape{of.out_channels, of.in_channels, of.taps}; };
+    const auto linear = [](const LinearShape& of) { return Shape{of.outputs, of.inputs}; };
+    const Shape norm1{n.conv1.channels, n.conv1.positions()};
+    const Shape norm6{n.norm6.channels, n.norm6.positions};
+    const Shape c{sizes.channels};
+    const Shape h{sizes.hidden};
     return {
-        {"w_conv1", {c, 70, 7}}, {"b_conv1", {c}}, {"gamma_conv1", {c, 1008}}, {"beta_conv1", {c, 1008}},
-        {"w_conv2", {c, c, 7}},  {"b_conv2", {c}}, {"w_conv3", {c, c, 3}},     {"b_conv3", {c}},
-        {"w_conv4", {c, c, 3}},  {"b_conv4", {c}}, {"w_conv5", {c, c, 3}},     {"b_conv5", {c}},
-        {"w_conv6", {c, c, 3}},  {"b_conv6", {c}}, {"gamma_conv6", {c, 102}},  {"beta_conv6", {c, 102}},
-        {"w_fc1", {h, c * 34}},  {"b_fc1", {h}},   {"w_fc2", {h, h}},          {"b_fc2", {h}},
-        {"w_fc3", {4, h}},       {"b_fc3", {4}},
+        {"w_conv1", {n.conv1.channels, n.conv1.symbols, n.conv1.taps}},
+        {"b_conv1", c},
+        {"gamma_conv1", norm1},
+        {"beta_conv1", norm1},
+        {"w_conv2", conv(n.conv2)},
+        {"b_conv2", c},
+        {"w_conv3", conv(n.conv3)},
+        {"b_conv3", c},
+        {"w_conv4", conv(n.conv4)},
+        {"b_conv4", c},
+        {"w_conv5", conv(n.conv5)},
+        {"b_conv5", c},
+        {"w_conv6", conv(n.conv6)},
+        {"b_conv6", c},
+        {"gamma_conv6", norm6},
+        {"beta_conv6", norm6},
+        {"w_fc1", linear(n.fc1)},
+        {"b_fc1", h},
+        {"w_fc2", linear(n.fc2)},
+        {"b_fc2", h},
+        {"w_fc3", {classifier_classes, n.fc2.outputs}},
+        {"b_fc3", {classifier_classes}},
     };
 }
 

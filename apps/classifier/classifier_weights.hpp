@@ -8,18 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "apps/classifier/classifier_network.hpp"
 #include "core/app.hpp"
 #include "core/input/tensor_file.hpp"
 
 namespace sluice {
-
-/// Sizes in which classifiers may differ, determined by a weights file's tensors.
-struct ClassifierSizes {
-    std::uint32_t channels = 256;  ///< Of every convolution; a multiple of 64.
-    std::uint32_t hidden = 1024;   ///< Outputs of fc1 and fc2.
-
-    bool operator==(const ClassifierSizes&) const = default;
-};
 
 /// The classifier's tensors, in the order of the raw file and of the weight blob. Convolutions are (out, in, tap),
 /// linear layers (out, in), norms (channel, position). docs/classifier.md.
