@@ -55,7 +55,8 @@ struct Times {
 
 Times run(OutputWriter& writer, const Load& load) {
     Doorbell bell;
-    OrderedResults results(writer, ChunkGrid(load.chunks * chunk_items, chunk_items), item_bytes, load.window, bell);
+    const ChunkGrid grid(load.chunks * chunk_items, chunk_items);
+    OrderedResults results(writer, grid, item_bytes, load.window, bell);
     const Seconds pace(static_cast<double>(chunk_bytes) / load.bytes_per_second);
     const Instant start = Clock::now();
     Instant due = start;
@@ -69,7 +70,7 @@ Times run(OutputWriter& writer, const Load& load) {
             }
         }
         due = std::max(due, Clock::now());  // devices that had to wait do not catch up
-        const std::span<std::byte> place = results.place(id);
+        const std::span<std::byte> place = results.place(grid.at(id));
         std::fill_n(place.data(), chunk_bytes, static_cast<std::byte>(id % 64));  // finite as floats
         results.arrived(id, {.checksum = checksum_of(place)});
     }
