@@ -105,6 +105,27 @@ TEST_F(Instructions, ThatAreMissingEndARunThatHasBegunWithThem) {
     EXPECT_THAT(run(lowered()).out, HasSubstr("already complete"));
 }
 
+TEST_F(Instructions, ThatAreMissingAreFoundBeforeARun) {
+    std::vector<std::string> words = lowered();
+    words.insert(words.end(), {"--set", "run.device=host", "--set", "run.precision=bf16"});
+    const auto command = std::ranges::find(words, "run");
+
+    const ProcessResult refused = run(words);
+    *command = "check";
+    const ProcessResult checked = run(words);
+    *command = "doctor";
+    const ProcessResult examined = run(words);
+
+    EXPECT_EQ(refused.exit_code, 69);
+    EXPECT_THAT(refused.err, HasSubstr("error[E-HWL-146]: run.precision: "));
+    EXPECT_EQ(checked.exit_code, 69);
+    EXPECT_EQ(checked.err, refused.err);
+    EXPECT_EQ(checked.out, "");
+    EXPECT_EQ(examined.exit_code, 69);
+    EXPECT_THAT(examined.out, HasSubstr("E-HWL-146: rank 0 on "));
+    job_.expect_nothing_left();
+}
+
 TEST_F(Instructions, OfARunAreWhatAllRanksHave) {
     const std::string expected = output_with_lower();
     std::vector<std::string> words = launch_words(1, {"run", "job.toml", "--set", "pipeline.chunk_items=4"});

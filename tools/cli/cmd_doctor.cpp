@@ -17,7 +17,7 @@
 namespace sluice {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobConfig::Layout, bind, gpus_per_node, ranks_per_node, cpus_per_rank)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobWish, device, devices, layout)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobWish, device, devices, precision, layout)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Examination, wish, device)
 
 namespace {

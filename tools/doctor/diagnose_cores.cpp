@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "core/machine/cpu_set.hpp"
 #include "core/wording.hpp"
+#include "kernels/host_instructions.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {
@@ -25,6 +28,29 @@ std::uint32_t cpus_per_core(const RankFacts& rank) {
 std::uint32_t share_of(std::uint32_t cpus, std::uint32_t ranks, std::uint32_t cpus_of_a_core) {
     const std::uint32_t share = std::max(1U, cpus / ranks);
     return share < cpus_of_a_core ? share : share - share % cpus_of_a_core;
+}
+
+/// A run on such hosts would end with the same error.
+std::vector<Finding> missing_instructions(const DoctorFacts& facts) {
+    if (facts.device != DeviceKind::host || facts.wish.precision != Precision::bf16) {
+        return {};
+    }
+    std::map<std::string, RankList> lacking;  // by what they have
+    for (const RankFacts& rank : facts.ranks) {
+        if (const auto found = find_host_instructions(rank.instructions); found && *found < HostInstructions::amx) {
+            lacking[rank.instructions].push_back(&rank);
+        }
+    }
+    std::vector<Finding> findings;
+    for (const auto& [instructions, ranks] : lacking) {
+        findings.push_back(
+            error("E-HWL-146", ExitCode::unavailable,
+                  fmt::format("{}: run.precision = \"bf16\" needs AMX on hosts, but the CPUs there have {}, or "
+                              "DNNL_MAX_CPU_ISA allows no more",
+                              who(ranks), instructions),
+                  "set run.precision = \"fp32\", or run the job on Intel Xeons from Sapphire Rapids on, or on GPUs"));
+    }
+    return findings;
 }
 
 class CoreDiagnosis {
@@ -151,7 +177,9 @@ private:
 }  // namespace
 
 std::vector<Finding> diagnose_cores(const DoctorFacts& facts, const Remedies& remedies) {
-    return CoreDiagnosis(facts, remedies).take();
+    std::vector<Finding> findings = missing_instructions(facts);
+    std::ranges::move(CoreDiagnosis(facts, remedies).take(), std::back_inserter(findings));
+    return findings;
 }
 
 }  // namespace sluice

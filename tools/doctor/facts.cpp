@@ -11,7 +11,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CopySpeed, pinned_up, pinned_down, pageable_u
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuFacts, id, pci, name, is_near, near, driver, copies)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MpiTransport, library, layer, ways, interfaces)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RankFacts, rank, node, host, mask, allowed, mask_cpus, mask_cores, allowed_cores,
-                                   machine_cpus, job_cpus, quota_cpus, own_cores, has_own_cores, threads,
+                                   machine_cpus, job_cpus, quota_cpus, own_cores, has_own_cores, threads, instructions,
                                    why_unbindable, gpus, seen, machine_gpus, why_no_cuda, locked_bytes, memory_bytes,
                                    transport, fabrics, clock_error_seconds, wall_ahead_seconds, sees_output, failure,
                                    failure_code)

@@ -42,6 +42,7 @@ struct RankFacts {
     std::uint32_t own_cores = 0;      ///< Cores that it can keep busy.
     bool has_own_cores = true;
     std::uint32_t threads = 1;     ///< Threads that should have their own core.
+    std::string instructions{};    ///< CPU instructions of its host devices: "avx512"; empty: unknown.
     std::string why_unbindable{};  ///< Empty: threads can be bound.
 
     std::vector<GpuFacts> gpus{};                 ///< GPUs that it drives.
@@ -73,11 +74,12 @@ struct OutputFacts {
 struct JobWish {
     DeviceKind device = DeviceKind::automatic;
     std::optional<std::uint32_t> devices{};  ///< Per rank.
+    Precision precision = Precision::fp32;
     JobConfig::Layout layout{};
 };
 
 [[nodiscard]] inline JobWish wish_of(const JobConfig& job) {
-    return {.device = job.run.device, .devices = job.run.devices, .layout = job.layout};
+    return {.device = job.run.device, .devices = job.run.devices, .precision = job.run.precision, .layout = job.layout};
 }
 
 /// "23.02": the two numbers that identify a release's features.

@@ -16,6 +16,7 @@
 #include "core/machine/provenance.hpp"
 #include "core/paths.hpp"
 #include "core/stage_error.hpp"
+#include "kernels/host_instructions.hpp"
 #include "slurm/child.hpp"
 #include "tools/doctor/output_facts.hpp"
 
@@ -154,6 +155,7 @@ RankFacts facts_of(const NodeView& node, const Examination& job, const Launch& l
     facts.quota_cpus = rank.quota_cpus;
     facts.own_cores = place.cores;
     facts.has_own_cores = place.has_own_cores;
+    facts.instructions = name_of(host_instructions());
     facts.why_unbindable = escaped(topology.why_unbindable);
     facts.machine_gpus = static_cast<std::uint32_t>(topology.gpus.size());
     facts.threads = std::max(1U, job.wish.devices.value_or(1));

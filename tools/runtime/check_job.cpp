@@ -1,6 +1,7 @@
 #include "tools/runtime/check_job.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +9,10 @@
 #include "core/chunk_grid.hpp"
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
+#include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
+#include "kernels/host_instructions.hpp"
+#include "tools/runtime/choose_instructions.hpp"
 
 namespace sluice {
 namespace {
@@ -42,6 +46,10 @@ void read_all_records(const PreparedJob& prepared, std::uint32_t item_bytes) {
 void check_prepared_job(const PreparedJob& prepared) {
     if (prepared.plan.device == DeviceKind::cuda) {
         (void)make_cuda_device(0);
+    } else {
+        const std::array host{host_name()};
+        const std::array instructions{host_instructions()};
+        (void)choose_instructions(prepared, instructions, host);
     }
     const std::uint32_t item_bytes = prepared.codec->shape().input_bytes;
     if (prepared.job.input.count) {

@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,6 +9,7 @@
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
 #include "slurm/run_files.hpp"
+#include "tools/runtime/choose_instructions.hpp"
 #include "tools/runtime/compute_peak.hpp"
 #include "tools/runtime/cost_cache.hpp"
 #include "tools/runtime/driver_team.hpp"
@@ -40,44 +38,6 @@ std::vector<Attempt> look_back(const JobConfig::Output& to, const CommittedOutpu
         remove_file(request);
     }
     return attempts;
-}
-
-[[noreturn]] void refuse_without_amx(const std::string& host) {
-    const std::string no_gpu = why_no_cuda();
-    throw Error(
-        ExitCode::unavailable,
-        {.id = "E-HWL-146",
-         .where = "run.precision",
-         .what = fmt::format("got \"bf16\", for which a host's CPU needs AMX, and {} lacks it, or "
-                             "DNNL_MAX_CPU_ISA forbids it{}",
-                             escaped(host), no_gpu.empty() ? "" : fmt::format(" (no GPU: {})", no_gpu)),
-         .hint = "set run.precision = \"fp32\", or run the job on Intel Xeons from Sapphire Rapids on, or on GPUs"});
-}
-
-/// A new run uses instructions that all ranks support, a continued one those that it began with.
-HostInstructions choose_instructions(const Meeting& meeting, const PreparedJob& job) {
-    if (job.plan.device != DeviceKind::host) {
-        return job.plan.instructions;
-    }
-    const auto least = std::ranges::min_element(meeting.instructions);
-    const auto rank = static_cast<std::size_t>(least - meeting.instructions.begin());
-    if (job.plan.precision == Precision::bf16 && *least < HostInstructions::amx && !is_published(job.job.output)) {
-        refuse_without_amx(meeting.hosts[rank]);
-    }
-    const HostInstructions chosen = job.begun_with.instructions.value_or(instructions_used(*least, job.plan.precision));
-    if (*least >= chosen || is_published(job.job.output)) {
-        return chosen;
-    }
-    throw Error(
-        ExitCode::configuration,
-        {.id = "E-CKP-091",
-         .where = escaped(job.job.output.path.native()),
-         .what = fmt::format("the run there was begun with {} instructions, but {} has {}: sums would differ in their "
-                             "last digits",
-                             name_of(chosen), escaped(meeting.hosts[rank]), name_of(*least)),
-         .hint = fmt::format("resume where every host has them and DNNL_MAX_CPU_ISA is not set, or start over with "
-                             "DNNL_MAX_CPU_ISA={}",
-                             variable_name_of(*least))});
 }
 
 /// What `prepare` returns; its Error is printed and sent to all other ranks before it is thrown: the launcher may end
@@ -133,7 +93,7 @@ GpuStart start_gpus_of_all(const RankContext& context, const GpuWish& wish) {
 /// The job as these ranks do it.
 PreparedJob prepare_job_of(const RankContext& context, const Meeting& meeting, const GpuStart& gpus, JobConfig config) {
     PreparedJob job = prepare_job(std::move(config), context.apps, context.phases);
-    job.plan.instructions = choose_instructions(meeting, job);
+    job.plan.instructions = choose_instructions(job, meeting.instructions, meeting.hosts);
     const PhaseTimer timer(context.phases, Phase::tuning);
     if (job.plan.device == DeviceKind::cuda) {
         tune(job, expected_gpus(context, gpu_wish(job.job), gpus));

@@ -181,6 +181,29 @@ TEST(DoctorCores, AdvisesWholeCores) {
     EXPECT_THAT(only(facts, "W-HWL-134").remedy, HasSubstr("srun --cpus-per-task=2,"));
 }
 
+TEST(DoctorCores, FindsHostsThatCannotMultiplyInBf16) {
+    DoctorFacts facts = sound_host();
+    facts.wish.precision = Precision::bf16;
+    facts.ranks[0].instructions = "amx";
+    facts.ranks[1].instructions = "avx512";
+
+    const Finding finding = only(facts, "E-HWL-146");
+
+    EXPECT_EQ(finding.severity, Severity::error);
+    EXPECT_EQ(finding.code, ExitCode::unavailable);
+    EXPECT_EQ(finding.what,
+              "rank 1 on n01: run.precision = \"bf16\" needs AMX on hosts, but the CPUs there have avx512, or "
+              "DNNL_MAX_CPU_ISA allows no more");
+    EXPECT_THAT(finding.remedy, HasSubstr("set run.precision = \"fp32\""));
+
+    facts.device = DeviceKind::cuda;
+    facts.wish.device = DeviceKind::automatic;
+    EXPECT_THAT(wrong(facts), testing::Each(testing::Field(&Finding::id, testing::Ne("E-HWL-146"))));
+    facts.device = facts.wish.device = DeviceKind::host;
+    facts.wish.precision = Precision::fp32;
+    EXPECT_EQ(wrong(facts).size(), 0U);
+}
+
 TEST(DoctorCores, FindsThatNoThreadCanBeTied) {
     DoctorFacts facts = sound();
     facts.ranks[1].why_unbindable = "hwloc was told to describe another machine";

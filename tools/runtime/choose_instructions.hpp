@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kernels/host_instructions.hpp"
+#include "tools/runtime/job_plan.hpp"
+
+namespace sluice {
+
+/// What the job's host devices use: a new run what all ranks support, a continued one what it began with. `ranks` are
+/// the instructions of each rank's host, whose name is in `hosts`. Throws Error where a host lacks them (unavailable,
+/// E-HWL-146; configuration, E-CKP-091).
+[[nodiscard]] HostInstructions choose_instructions(const PreparedJob& job, std::span<const HostInstructions> ranks,
+                                                   std::span<const std::string> hosts);
+
+}  // namespace sluice
