@@ -94,6 +94,25 @@ private:
         return remedies_.cpus_per_rank(std::max(asked, needed), ranks);
     }
 
+    /// CPUs of the node that a launcher could give to the run's ranks: Slurm may extend the cgroup.
+    [[nodiscard]] std::uint32_t most_cpus(const RankFacts& rank) const {
+        const std::uint32_t machine = rank.machine_cpus == 0 ? UINT32_MAX : rank.machine_cpus;
+        return facts_.launch.slurm_job ? machine : std::min(machine, cpus_in(rank.allowed).size());
+    }
+
+    /// Gives each of the node's `ranks` a core for each busy thread, unless the node has too few.
+    [[nodiscard]] std::string remedy_for_busy(const RankFacts& rank, std::uint32_t needed, std::uint32_t ranks) const {
+        const std::uint32_t most = most_cpus(rank);
+        if (needed <= most / ranks) {
+            return remedies_.cpus_per_rank(needed, ranks);
+        }
+        if (facts_.device != DeviceKind::host) {
+            return {};  // each GPU has its driver
+        }
+        return fmt::format("the node has {} for {}: lower run.devices to {}, or leave it out", count_of(most, "CPU"),
+                           count_of(ranks, "rank"), std::max(1U, most / ranks / cpus_per_core(rank)));
+    }
+
     void look_at(const RankFacts& rank, std::uint32_t ranks) {
         if (!rank.why_unbindable.empty()) {
             say(rank, "W-HWL-077", "threads are not bound to their CPUs: " + rank.why_unbindable, "");
@@ -121,7 +140,7 @@ private:
             say(rank, "W-HWL-132",
                 fmt::format("{} for {} that need one each", count_of(rank.own_cores, "core"),
                             count_of(rank.threads, "busy thread")),
-                remedies_.cpus_per_rank(needed, ranks));
+                remedy_for_busy(rank, needed, ranks));
         }
     }
 

@@ -79,6 +79,34 @@ TEST(DoctorCores, SaysItInMpirunsWords) {
     EXPECT_EQ(only(facts, "W-HWL-132").remedy, "mpirun --map-by ppr:2:node:pe=3 sluice …");
 }
 
+TEST(DoctorCores, AdvisesFewerDevicesWhereTheNodeHasNoMoreCores) {
+    DoctorFacts facts = sound_host();
+    facts.launch.launcher = Launcher::mpirun;
+    facts.launch.slurm_job = {};
+    facts.wish.devices = 6;
+    for (RankFacts& rank : facts.ranks) {
+        rank.threads = 6;
+        rank.machine_cpus = 64;
+    }
+
+    EXPECT_EQ(only(facts, "W-HWL-132").remedy,
+              "the node has 8 CPUs for 2 ranks: lower run.devices to 4, or leave it out");
+
+    facts.launch.slurm_job = "4711";  // which can give the job more of the 64
+    EXPECT_EQ(only(facts, "W-HWL-132").remedy, "mpirun --map-by ppr:2:node:pe=6 sluice …");
+
+    facts.ranks[0].machine_cpus = facts.ranks[1].machine_cpus = 8;
+    EXPECT_THAT(only(facts, "W-HWL-132").remedy, HasSubstr("lower run.devices to 4"));
+}
+
+TEST(DoctorCores, AdvisesNothingForGpusOfANodeWithTooFewCores) {
+    DoctorFacts facts = sound();
+    facts.ranks[0].own_cores = facts.ranks[0].machine_cpus = 2;
+    facts.ranks[0].mask_cores = facts.ranks[0].mask_cpus = 2;
+
+    EXPECT_EQ(only(facts, "W-HWL-132").remedy, "");
+}
+
 TEST(DoctorCores, FindsRanksThatShareThem) {
     DoctorFacts facts = sound();
     for (RankFacts& rank : facts.ranks) {
