@@ -112,6 +112,13 @@ TEST_F(MyApp, NamesItselfAsItWasCalledInItsHelp) {
     EXPECT_THAT(run({"completion", "bash"}).out, HasSubstr(" my-app\n"));
 }
 
+TEST_F(MyApp, HasNoKeysOfItsOwn) {
+    const ProcessResult result = run({"help", "keys", "minimal"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, "app 'minimal' has no keys of its own; `my-app help keys` lists those of every job\n");
+}
+
 TEST_F(MyApp, NamesItselfInHintsAndLeavesMessagesTheirPrefix) {
     write_file(folder() / "job.toml", "app = \"classifier\"\n");
 

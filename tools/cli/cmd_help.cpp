@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "core/config/schema.hpp"
 #include "core/error.hpp"
 #include "core/program_name.hpp"
@@ -16,13 +19,18 @@ namespace {
                  fmt::format("unknown topic {}{}", quoted(topic), did_you_mean(topic, topics)), std::move(hint)});
 }
 
-std::string keys_about(std::span<const AppKeys> apps, const std::string& topic) {
-    std::string keys = describe_keys(apps, topic);
-    if (keys.empty()) {
-        const std::vector<std::string> known = key_topics(apps);
-        refuse_topic(topic, {known.begin(), known.end()}, program_name() + " help keys");
+constexpr std::string_view keys_title = "Keys of a job file, and of --set as SECTION.KEY=VALUE (docs/job-file.md):\n\n";
+
+std::string help_on_keys(std::span<const AppKeys> apps, const std::string& topic) {
+    if (const std::string keys = describe_keys(apps, topic); !keys.empty()) {
+        return fmt::format("{}{}", keys_title, keys);
     }
-    return keys;
+    if (std::ranges::find(apps, topic, &AppKeys::app) != apps.end()) {
+        return fmt::format("app {} has no keys of its own; `{} help keys` lists those of every job\n", quoted(topic),
+                           program_name());
+    }
+    const std::vector<std::string> known = key_topics(apps);
+    refuse_topic(topic, {known.begin(), known.end()}, program_name() + " help keys");
 }
 
 int print_help(const ParsedArguments& parsed) {
@@ -33,8 +41,8 @@ int print_help(const ParsedArguments& parsed) {
     const std::string& topic = parsed.operands.front();
     if (topic == "keys") {
         const auto apps = parsed.apps.keys();
-        print("Keys of a job file, and of --set as SECTION.KEY=VALUE (docs/job-file.md):\n\n" +
-              (parsed.operands.size() == 1 ? describe_keys(apps) : keys_about(apps, parsed.operands[1])));
+        print(parsed.operands.size() == 1 ? fmt::format("{}{}", keys_title, describe_keys(apps))
+                                          : help_on_keys(apps, parsed.operands[1]));
         return 0;
     }
     if (parsed.operands.size() > 1) {
