@@ -37,6 +37,28 @@ TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
     EXPECT_EQ(submit("input.path=absent.txt", "--no-files").exit_code, 0);
 }
 
+TEST(Submit, LooksForThemInADryRunToo) {
+    const JobFolder job(1);
+    const auto submit = [&](const std::vector<std::string>& more) {
+        return run_sluice(job, joined({"submit", "job.toml", "--dry-run"}, more));
+    };
+
+    const ProcessResult refused = submit(set({"input.path=absent.txt"}));
+    const ProcessResult unchecked = submit(joined({"--no-files"}, set({"input.path=absent.txt"})));
+    const ProcessResult dry = submit({});
+
+    EXPECT_EQ(refused.exit_code, 66);
+    EXPECT_THAT(refused.err, HasSubstr("absent.txt"));
+    EXPECT_EQ(refused.out, "");
+    EXPECT_EQ(unchecked.exit_code, 0) << unchecked.err;
+    EXPECT_EQ(dry.exit_code, 0) << dry.err;
+    EXPECT_THAT(dry.out, HasSubstr("# sbatch --parsable"));
+    job.expect_nothing_left();
+
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+    EXPECT_THAT(submit({}).out, HasSubstr("labels.csv is already complete: 1 item\n")) << "submit would do no more";
+}
+
 TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);

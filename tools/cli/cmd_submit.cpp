@@ -26,11 +26,11 @@ int print_script(const ParsedArguments& parsed) {
 }
 
 void submit_options(Options& options) {
-    options.add_options()                                                                    //
-        ("dry-run", "print the script and how sbatch would be called; write nothing")        //
-        ("wait", "wait until the job ends, through requeues; Ctrl-C ends only the waiting")  //
-        ("retry", "forget that earlier attempts died (exit code 82)")                        //
-        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")       //
+    options.add_options()                                                                     //
+        ("dry-run", "check the job, print the script and the call of sbatch; write nothing")  //
+        ("wait", "wait until the job ends, through requeues; Ctrl-C ends only the waiting")   //
+        ("retry", "forget that earlier attempts died (exit code 82)")                         //
+        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")        //
         ("no-files", "do not look for input and weights here: only the nodes see them");
 }
 
@@ -109,10 +109,6 @@ int submit_job(const ParsedArguments& parsed) {
     const JobConfig job = read_job_absolute(job_file_of(parsed), parsed.apps);
     const ScriptPaths paths = script_paths(job);
     warn_of_long_notice(job);
-    if (parsed.has("dry-run")) {
-        print_dry_run(job, paths, more);
-        return 0;
-    }
     if (parsed.has("test-only")) {
         print(test_submission(job, paths, more));
         return 0;
@@ -123,6 +119,10 @@ int submit_job(const ParsedArguments& parsed) {
             return 0;
         }
         check_files(job, parsed.apps);
+    }
+    if (parsed.has("dry-run")) {
+        print_dry_run(job, paths, more);
+        return 0;
     }
     const Submission submission =
         submit(job, paths, parsed.has("retry") ? EarlierDeaths::forget : EarlierDeaths::count, more);
