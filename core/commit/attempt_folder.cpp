@@ -49,7 +49,8 @@ void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::c
                            owner ? describe(*owner) : std::string("another process"), sighting.age.count());
     };
     const auto left = [&] { return (alive_within - sighting.age).count(); };
-    const bool waits = on_wait && !(owner && is_here(*owner, me));
+    const bool is_seen = owner && is_here(*owner, me);  // if it were dead, that would be known
+    const bool waits = on_wait && !is_seen;
     if (waits) {
         on_wait(fmt::format("{}; waiting up to {} s, in case it was killed", in_use(), left()));
         sighting = wait_for_sign(attempt, me, alive_within, sighting);
@@ -57,13 +58,13 @@ void refuse_in_use(const std::filesystem::path& attempt, const Owner& me, std::c
             return;
         }
     }
-    throw Error(
-        ExitCode::in_use,
-        {.id = "E-OUT-079",
-         .where = escaped(paths.output.native()),
-         .what = in_use(),
-         .hint = waits ? fmt::format("wait for it: `{} status` shows how far it is", program_name())
-                       : fmt::format("wait for it; if it has died, run the same command again in {} s", left())});
+    throw Error(ExitCode::in_use,
+                {.id = "E-OUT-079",
+                 .where = escaped(paths.output.native()),
+                 .what = in_use(),
+                 .hint = waits || is_seen
+                             ? fmt::format("wait for it: `{} status` shows how far it is", program_name())
+                             : fmt::format("wait for it; if it has died, run the same command again in {} s", left())});
 }
 
 /// An attempt's folder before it has its number; removed when it does not get one.
