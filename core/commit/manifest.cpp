@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <numeric>
 
+#include "core/commit/attempt_folder.hpp"
 #include "core/commit/attempt_journal.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/json_text.hpp"
+#include "core/commit/owner.hpp"
 #include "core/commit/run_identity.hpp"
 #include "core/error.hpp"
+#include "core/program_name.hpp"
 
 namespace sluice {
 namespace {
@@ -68,10 +72,18 @@ Manifest manifest_of(const Json& json, const RunPaths& paths) {
 }
 
 [[noreturn]] void refuse_unfinished(const RunPaths& paths) {
-    throw Error(ExitCode::no_input, {.id = "E-OUT-111",
-                                     .where = escaped(paths.output.native()),
-                                     .what = "is not complete: there is no manifest",
-                                     .hint = "run its job again to finish it"});
+    constexpr std::chrono::seconds alive_within{60};
+    const std::vector<std::uint32_t> attempts = attempts_of(paths);
+    const std::optional<Owner> writer =
+        attempts.empty() ? std::nullopt
+                         : glimpse_owner(paths.attempt(attempts.back()), this_process({}, 0), alive_within);
+    throw Error(ExitCode::no_input,
+                {.id = "E-OUT-111",
+                 .where = escaped(paths.output.native()),
+                 .what = writer ? fmt::format("is not complete: it is still being written by {}", describe(*writer))
+                                : std::string("is not complete: there is no manifest"),
+                 .hint = writer ? fmt::format("wait for it: `{} status` shows how far it is", program_name())
+                                : std::string("run its job again to finish it")});
 }
 
 void compare_with_identity(const Manifest& manifest, const RunPaths& paths, Verification& verification) {

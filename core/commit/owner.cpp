@@ -153,6 +153,18 @@ Sighting look_for_owner(const std::filesystem::path& attempt, const Owner& me, s
             .age = std::chrono::duration_cast<std::chrono::seconds>(std::max(age, std::chrono::nanoseconds(0)))};
 }
 
+std::optional<Owner> glimpse_owner(const std::filesystem::path& attempt, const Owner& me,
+                                   std::chrono::seconds alive_within) {
+    std::optional<Owner> owner = read_owner(attempt);
+    if (!owner || has_noted_end(attempt) || has_ended(*owner, me)) {
+        return std::nullopt;
+    }
+    const auto heartbeat = status_of(heartbeat_file(attempt));
+    const bool is_fresh =
+        heartbeat && std::chrono::system_clock::now().time_since_epoch() - time_of(*heartbeat) < alive_within;
+    return is_fresh || is_here(*owner, me) ? std::move(owner) : std::nullopt;
+}
+
 std::filesystem::path owner_file(const std::filesystem::path& attempt) {
     return attempt / "owner.json";
 }

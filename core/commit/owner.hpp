@@ -55,6 +55,11 @@ struct Sighting {
 [[nodiscard]] Sighting look_for_owner(const std::filesystem::path& attempt, const Owner& me,
                                       std::chrono::seconds alive_within);
 
+/// The owner that `attempt` has, if it seems to be alive. For messages: writes nothing, so that where the process table
+/// cannot decide, its heartbeat is compared with this host's clock.
+[[nodiscard]] std::optional<Owner> glimpse_owner(const std::filesystem::path& attempt, const Owner& me,
+                                                 std::chrono::seconds alive_within);
+
 /// Prefix of the name of an empty file, removed at once, that tells the file system's time.
 inline constexpr std::string_view clock_file_prefix = ".now-";
 

@@ -146,6 +146,7 @@ TEST(VerifyCommand, TellsWhatIsNotComplete) {
 
     EXPECT_EQ(result.exit_code, 66);
     EXPECT_THAT(result.err, HasSubstr("E-OUT-111"));
+    EXPECT_THAT(result.err, HasSubstr("hint: run its job again to finish it"));
 }
 
 }  // namespace

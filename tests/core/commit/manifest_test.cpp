@@ -166,6 +166,28 @@ TEST_P(Verify, RefusesWhatIsNotFinished) {
     EXPECT_EQ(code_of([&] { static_cast<void>(verify_output(unfinished.paths())); }), "66 E-OUT-111");
 }
 
+TEST_P(Verify, SaysWhoStillWritesWhatIsNotFinished) {
+    const RunFolder unfinished(FakeJob{.layout = GetParam()});
+    const auto error = [&] {
+        try {
+            static_cast<void>(verify_output(unfinished.paths()));
+        } catch (const Error& thrown) {
+            return thrown.text();
+        }
+        return ErrorText{};
+    };
+    const CommittedOutput run(unfinished.options());
+    const std::filesystem::path attempt = unfinished.paths().attempt(1);
+
+    EXPECT_EQ(error().what, "is not complete: it is still being written by " + describe(read_owner(attempt).value()));
+    EXPECT_THAT(error().hint, HasSubstr("status` shows how far it is"));
+
+    Owner killed = read_owner(attempt).value();
+    killed.process_start += 1;  // another process has its number
+    write_contents(owner_file(attempt), encode(killed));
+    EXPECT_EQ(error().hint, "run its job again to finish it");
+}
+
 INSTANTIATE_TEST_SUITE_P(Layouts, Verify, testing::Values(OutputLayout::file, OutputLayout::folder),
                          [](const auto& test) {
                              return std::string(test.param == OutputLayout::file ? "File" : "Folder");

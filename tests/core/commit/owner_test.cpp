@@ -189,6 +189,20 @@ TEST_F(OwnerTest, ThatCannotBeReadIsJudgedByItsHeartbeat) {
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
 }
 
+TEST_F(OwnerTest, IsGlimpsedByItsProcessOrItsHeartbeat) {
+    const Owner me = this_process("", 0);
+    const auto is_glimpsed = [&] { return glimpse_owner(attempt(), me, seconds(60)).has_value(); };
+
+    own(this_process("", 0), seconds(1000));
+    EXPECT_TRUE(is_glimpsed()) << "it may be suspended";
+    own(elsewhere(), seconds(1000));
+    EXPECT_FALSE(is_glimpsed());
+    own(elsewhere(), seconds(0));
+    EXPECT_TRUE(is_glimpsed());
+    write_contents(owner_file(attempt()), "{");
+    EXPECT_FALSE(is_glimpsed());
+}
+
 TEST_F(OwnerTest, LeavesNoFileWhereItLooked) {
     own(elsewhere(), seconds(0));
     static_cast<void>(seen_by(this_process("", 0)));
