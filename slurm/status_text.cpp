@@ -77,6 +77,16 @@ std::string state_line(const RunView& view) {
     return text + '\n';
 }
 
+/// Of an output that was complete.
+std::string missing_line(const RunView& view) {
+    if (view.missing.empty()) {
+        return {};
+    }
+    const std::size_t more = view.missing.size() - 1;
+    return fmt::format("output    {} was published, but is missing{}\n", escaped(view.missing.front()),
+                       more == 0 ? "" : fmt::format(", and {}", count_of(more, "other file")));
+}
+
 std::string attempt_line(const RunStatus& status) {
     if (status.job.empty()) {
         return fmt::format("attempt   process {} on {}\n", status.process, escaped(status.host));
@@ -172,7 +182,7 @@ std::string status_text(const RunView& view) {
         return owner + "state     no attempt has started\n" + slurm_line(view) + log_line(view);
     }
     const RunStatus& status = *view.status;
-    std::string text = owner + state_line(view) + attempt_line(status);
+    std::string text = owner + state_line(view) + missing_line(view) + attempt_line(status);
     const bool are_counted =
         status.items > 0 || (status.state != RunState::preparing && !status.end) || status.state == RunState::complete;
     if (are_counted) {
@@ -189,8 +199,11 @@ std::string status_text(const RunView& view) {
 }
 
 std::string status_json(const RunView& view) {
-    nlohmann::ordered_json json{
-        {"job", view.job}, {"earlier_jobs", view.earlier}, {"stale", is_stale(view)}, {"gone", view.gone}};
+    nlohmann::ordered_json json{{"job", view.job},
+                                {"earlier_jobs", view.earlier},
+                                {"stale", is_stale(view)},
+                                {"gone", view.gone},
+                                {"missing", view.missing}};
     json["log"] = view.log.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(view.log.native());
     if (!view.owner.empty()) {
         json["owner"] = view.owner;

@@ -16,6 +16,7 @@ struct RunView {
     std::optional<RunStatus> status{};   ///< As written by its rank 0.
     double age = 0;                      ///< Seconds since the status was written.
     bool gone = false;                   ///< Rank 0's process, on this host, has ended without writing its end.
+    std::vector<std::string> missing{};  ///< Files of a complete output that are no longer there.
     std::string job{};                   ///< Slurm job id; empty: unknown.
     std::filesystem::path log{};         ///< What the job prints; empty: unknown.
     std::vector<std::string> earlier{};  ///< Jobs that this one continues.

@@ -205,6 +205,16 @@ void check_published_sizes(const RunPaths& paths, const Manifest& manifest) {
     }
 }
 
+std::vector<std::string> missing_files(const RunPaths& paths, const Manifest& manifest) {
+    std::vector<std::string> missing;
+    for (const auto& [name, size] : sizes_of_files(manifest)) {
+        if (!status_of(paths.published_folder() / name)) {
+            missing.push_back(name);
+        }
+    }
+    return missing;
+}
+
 Verification verify_output(const RunPaths& paths) {
     const std::optional<Manifest> manifest = read_manifest(paths);
     if (!manifest) {

@@ -60,6 +60,9 @@ struct Manifest {
 /// Throws Error (checkpoint_damaged, E-CKP-088) if a published file is missing or has another size.
 void check_published_sizes(const RunPaths& paths, const Manifest& manifest);
 
+/// The published files that are not there, in RunPaths::published_folder(), each once.
+[[nodiscard]] std::vector<std::string> missing_files(const RunPaths& paths, const Manifest& manifest);
+
 struct Verification {
     std::uint64_t parts = 0;
     std::uint64_t bytes = 0;  ///< Bytes read.

@@ -250,6 +250,17 @@ TEST(StatusText, TellsHowItEnded) {
     EXPECT_THAT(text, Not(HasSubstr("stuck")));
 }
 
+TEST(StatusText, TellsThatAPublishedFileIsMissing) {
+    RunView view{.status = RunStatus{.state = RunState::complete, .end = RunEnd{}}, .missing = {"a\n.csv"}};
+
+    EXPECT_THAT(status_text(view),
+                HasSubstr("complete, exit code 0\noutput    a\\x0a.csv was published, but is missing\n"));
+
+    view.missing.insert(view.missing.end(), {"b.csv", "c.csv"});
+    EXPECT_THAT(status_text(view), HasSubstr(" is missing, and 2 other files\n"));
+    EXPECT_EQ(nlohmann::json::parse(status_json(view)).at("missing").size(), 3U);
+}
+
 TEST(StatusText, TellsNoProgressOfARunThatEndedBeforeItsItemsWereCounted) {
     const auto text_of = [](RunState state, int code) {
         return status_text({.status = RunStatus{.state = state, .end = RunEnd{.code = code, .text = {}}}, .age = 1});

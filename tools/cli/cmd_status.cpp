@@ -7,6 +7,8 @@
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
+#include "core/commit/manifest.hpp"
+#include "core/error.hpp"
 #include "slurm/status_text.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
@@ -43,6 +45,18 @@ void add_what_manifest_tells(const RunPaths& paths, RunView& view) {
     }
 }
 
+void look_for_output(const RunPaths& paths, RunView& view) {
+    if (!view.status || !view.status->end || view.status->state != RunState::complete) {
+        return;
+    }
+    try {
+        if (const std::optional<Manifest> manifest = read_manifest(paths)) {
+            view.missing = missing_files(paths, *manifest);
+        }
+    } catch (const Error&) {  // a damaged manifest hides no progress: verify tells
+    }
+}
+
 /// Returns false when its folder is no longer there: a run that ends with nothing to keep removes it.
 bool print_status_of(const NamedRun& run, const ParsedArguments& parsed) {
     RunObserver observer(run.paths.run_folder(), run.folders.foreign_owner());
@@ -52,6 +66,7 @@ bool print_status_of(const NamedRun& run, const ParsedArguments& parsed) {
         RunView view = observer.look();
         view.gone = is_gone(run.paths, view);
         add_what_manifest_tells(run.paths, view);
+        look_for_output(run.paths, view);
         print((parsed.has("watch") && clears ? "\x1b[H\x1b[2J" : "") + (json ? status_json(view) : status_text(view)));
         if (!parsed.has("watch") || is_done(view) || !is_stdout_of_use()) {
             return true;

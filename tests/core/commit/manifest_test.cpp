@@ -159,6 +159,17 @@ TEST_P(Verify, FindsAManifestOfAnotherJob) {
     EXPECT_THAT(verify_output(run_.paths()).problems, ElementsAre("job.json: missing"));
 }
 
+TEST_P(Verify, NamesTheFilesThatAreMissing) {
+    const Manifest manifest = read_manifest(run_.paths()).value();
+    EXPECT_THAT(missing_files(run_.paths(), manifest), IsEmpty());
+
+    const std::string last = manifest.parts.back().file;
+    std::filesystem::remove(run_.paths().published_folder() / last);
+
+    EXPECT_THAT(missing_files(run_.paths(), manifest), ElementsAre(last));
+    EXPECT_THAT(verify_output(run_.paths()).problems, ElementsAre(last + ": missing"));
+}
+
 TEST_P(Verify, RefusesWhatIsNotFinished) {
     const RunFolder unfinished(FakeJob{.layout = GetParam()});
     const CommittedOutput run(unfinished.options());
