@@ -109,8 +109,10 @@ public:
         }
         if (needs_tokenizer()) {
             add("model.tokenizer", options_.files.tokenizer, or_ids);
-            add("model.vocabulary", options_.files.vocabulary, or_ids);
-            add("model.merges", options_.files.merges, or_ids);
+            if (may_be_gpt2()) {  // others need a tokenizer.json, whether these are there or not
+                add("model.vocabulary", options_.files.vocabulary, or_ids);
+                add("model.merges", options_.files.merges, or_ids);
+            }
         }
         if (settings_.weights() != nullptr) {
             for (const std::filesystem::path& shard : shards_of(*settings_.weights())) {
@@ -158,6 +160,16 @@ private:
         return weights == nullptr ? options_.files.config.has_value() : has_config(*weights);
     }
 
+    /// Whoever reads the config says what is wrong with it.
+    [[nodiscard]] bool may_be_gpt2() const {
+        try {
+            return !needs_config() ||
+                   read_config(options_.files.config.value(), options_.files.generation_config).family == Family::gpt2;
+        } catch (const Error&) {
+            return true;
+        }
+    }
+
     [[nodiscard]] bool needs_tokenizer() const { return !options_.takes_ids || !options_.gives_ids; }
 
     [[nodiscard]] Config read_config_or_default() const {
@@ -200,11 +212,14 @@ private:
         }
         // Others have files of these names too, and cut texts into other words.
         if (family != Family::gpt2) {
-            throw Error(ExitCode::configuration,
-                        {.id = "E-CFG-175",
-                         .where = "model.tokenizer",
-                         .what = "vocab.json and merges.txt do not say how a model that is no GPT-2 cuts texts",
-                         .hint = "name its tokenizer.json, or set generate.prompts and generate.results to \"ids\""});
+            const bool is_named = settings_.find("model.vocabulary") != nullptr;
+            throw Error(
+                ExitCode::configuration,
+                {.id = "E-CFG-175",
+                 .where = "model.tokenizer",
+                 .what = fmt::format("{}vocab.json and merges.txt do not say how a model that is no GPT-2 cuts texts",
+                                     is_named ? "" : "there is no tokenizer.json beside the weights, and "),
+                 .hint = "name its tokenizer.json, or set generate.prompts and generate.results to \"ids\""});
         }
         if (settings_.find("model.vocabulary") == nullptr) {
             refuse_added_tokens(files.vocabulary->parent_path() / "added_tokens.json");

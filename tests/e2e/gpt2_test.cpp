@@ -412,7 +412,12 @@ TEST_F(LlamaJob, EndsTextsWhereItsGenerationConfigSaysIfThereIsOne) {
 TEST_F(LlamaJob, WritesTextsByItsTokenizerOnly) {
     const ProcessResult refused = run({});
     EXPECT_EQ(refused.exit_code, 78);
-    EXPECT_THAT(refused.err, HasSubstr("error[E-CFG-175]: model.tokenizer: vocab.json and merges.txt do not say"));
+    EXPECT_THAT(refused.err, HasSubstr("error[E-CFG-175]: model.tokenizer: there is no tokenizer.json beside the "
+                                       "weights, and vocab.json and merges.txt do not say"));
+    for (const char* const file : {"vocab.json", "merges.txt"}) {
+        std::filesystem::remove(path() / file);
+        EXPECT_EQ(run({}).err, refused.err) << "a hint to add it would be of no use";
+    }
 
     write_file(path() / "tokenizer.json", llama_tokenizer_json().dump());
     const ProcessResult cramped =
