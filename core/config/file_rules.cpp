@@ -125,7 +125,7 @@ void check_count(const JobConfig::Input& input, const StatedJob& stated) {
 
 /// As many items as the job says, without a file.
 void check_bare_input(const JobConfig::Input& input, const StatedJob& stated) {
-    for (const std::string_view key : {"input.format", "input.columns", "input.header"}) {
+    for (const std::string_view key : {"input.format", "input.columns", "input.header", "input.index"}) {
         if (stated.find(key) != nullptr) {
             stated.refuse_pair(key, "is set without input.path", "name the file in input.path");
         }

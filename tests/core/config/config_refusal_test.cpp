@@ -149,6 +149,8 @@ const std::vector<BadJob>& bad_jobs() {
         {"CountBeyondAll", with("input.count = 1099511627777\n"), "E-CFG-011", "job.toml:5:15", "0..1099511627776"},
         {"HeaderWithoutAFile", "app = \"gpt2\"\ninput.count = 2\ninput.header = true\n", "E-CFG-105", "job.toml:3:16",
          "is set without input.path"},
+        {"IndexWithoutAFile", "app = \"gpt2\"\ninput.count = 2\ninput.index = \"first\"\n", "E-CFG-105",
+         "job.toml:3:15", "is set without input.path"},
         {"JsonlByNumber", with("input.format = \"jsonl\"\ninput.columns = [1]\n"), "E-CFG-105", "job.toml:6:17",
          "expected names for jsonl"},
         {"JsonlWithoutColumns", with("input.format = \"jsonl\"\n"), "E-CFG-013", "job.toml",
