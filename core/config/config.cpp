@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/config/rules.hpp"
 #include "core/config/schema.hpp"
@@ -132,6 +133,32 @@ toml::source_index first_line_of(std::string_view name, std::string_view text, t
     refuse_job("E-CFG-008", place_of(name, region), description, "set it once");
 }
 
+/// As of a list's element: title is taken for a misspelt true.
+bool is_about_a_word(std::string_view what) {
+    constexpr std::array<std::string_view, 5> beginnings{"could not determine value type", "expected 'true'",
+                                                         "expected 'false'", "expected 'inf'", "expected 'nan'"};
+    return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return what.starts_with(beginning); });
+}
+
+/// For the line of a parse error, KEY = VALUE: how to write VALUE as the string that it may be; empty: it is none.
+std::string hint_for_bare_string(std::string_view text, toml::source_index line) {
+    constexpr std::size_t longest = 100;  // more says no more
+    constexpr std::string_view blanks = " \t\r";
+    for (toml::source_index i = 1; i < line; ++i) {
+        text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    }
+    text = text.substr(0, text.find('\n'));
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const std::string_view key = trimmed(text.substr(0, equals), blanks);
+    const std::string_view value = trimmed(text.substr(std::min(equals + 1, text.size())), blanks);
+    const bool has_other_signs = value.find_first_of("\"'[]{},=#") != std::string_view::npos;
+    const bool is_number_like = value.find_first_not_of("0123456789.+-_:") == std::string_view::npos;
+    if (has_other_signs || is_number_like || text.size() > longest) {
+        return {};
+    }
+    return fmt::format("a string stands in quotes: {} = {}", escaped(key), toml_string(value));
+}
+
 toml::table parse_toml(std::string_view text, const std::string& name) {
     try {
         return toml::parse(text, std::string_view());
@@ -140,7 +167,11 @@ toml::table parse_toml(std::string_view text, const std::string& name) {
         if (what.starts_with("cannot redefine")) {
             refuse_twice(what, text, name, error.source());
         }
-        refuse_job("E-CFG-006", place_of(name, error.source()), what);
+        std::string hint = hint_for_bare_string(text, error.source().begin.line);
+        if (hint.empty() && is_about_a_word(what)) {
+            hint = "a string stands in quotes";
+        }
+        refuse_job("E-CFG-006", place_of(name, error.source()), what, std::move(hint));
     }
 }
 

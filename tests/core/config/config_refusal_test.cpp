@@ -188,6 +188,19 @@ TEST(Config, SaysWhatToDoWithAFileOfAnotherFormat) {
     EXPECT_EQ(hint("output.path=labels.dat"), "set output.format");
 }
 
+TEST(Config, ShowsTheQuotesThatAStringLacks) {
+    const auto hint = [](const char* line) { return refusal(smallest_job + line).text.hint; };
+
+    EXPECT_EQ(hint("output.report=bom.txt"), "a string stands in quotes: output.report = \"bom.txt\"");
+    EXPECT_EQ(hint("[run]\n  device = host \r\n"), "a string stands in quotes: device = \"host\"");
+    EXPECT_EQ(hint("output.report = ../true.json\n"), "a string stands in quotes: output.report = \"../true.json\"");
+    EXPECT_EQ(hint("input.columns = [title, text]\n"), "a string stands in quotes");
+    for (const char* const other : {"[pipeline]\ndepth = 99999999999999999999\n", "[run]\ndevice = \"host\n",
+                                    "[run]\ndevice\n", "[run]\ndevice =\n", "[run"}) {
+        EXPECT_EQ(hint(other), "") << other;
+    }
+}
+
 TEST(Config, RefusesAnOutputWithTheNameOfARunsFolder) {
     for (const char* path : {"output.path=x.csv.sluice/", "output.path=x.csv.sluice", "output.path=x.csv.sluice/y.csv",
                              "output.path=x/.sluice/"}) {
