@@ -13,6 +13,7 @@
 #include "core/config/value.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
+#include "core/program_name.hpp"
 #include "core/split.hpp"
 #include "core/utf8.hpp"
 #include "core/wording.hpp"
@@ -69,6 +70,11 @@ void refuse_key_of_another_app(const JobSchema& schema, const std::string& full_
     }
 }
 
+/// Where no name like it can be suggested.
+std::string hint_for_unknown(const std::string& suggestion) {
+    return suggestion.empty() ? fmt::format("`{} help keys` lists all keys", program_name()) : std::string();
+}
+
 [[noreturn]] void refuse_unknown(const JobSchema& schema, const Entry& entry, const std::string& where) {
     const std::string_view wrong = entry.key->str();
     if (const std::string section = full_name_of(entry); schema.is_section(section)) {
@@ -83,7 +89,8 @@ void refuse_key_of_another_app(const JobSchema& schema, const std::string& full_
     refuse_job("E-CFG-009", where,
                entry.section.empty()
                    ? fmt::format("unknown key {}{}", quoted(wrong), suggestion)
-                   : fmt::format("unknown key {} in [{}]{}", quoted(wrong), entry.section, suggestion));
+                   : fmt::format("unknown key {} in [{}]{}", quoted(wrong), entry.section, suggestion),
+               hint_for_unknown(suggestion));
 }
 
 /// toml++ says "Error while parsing key-value pair: expected '=', saw '1'".
@@ -245,7 +252,9 @@ void apply(const Override& change, const JobSchema& schema, const std::string& a
     const KeySpec* const key = schema.find(change.key);
     if (key == nullptr) {
         refuse_key_of_another_app(schema, change.key, app, where);
-        refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), schema.suggest(change.key)));
+        const std::string suggestion = schema.suggest(change.key);
+        refuse_job("E-CFG-009", where, fmt::format("unknown key {}{}", quoted(change.key), suggestion),
+                   hint_for_unknown(suggestion));
     }
     if (change.value.empty()) {
         settings.erase(change.key);

@@ -77,6 +77,9 @@ TEST(Overrides, AreNamedInMessages) {
     EXPECT_EQ(range.text.id, "E-CFG-011");
     EXPECT_EQ(unknown.text.what, "unknown key 'pipline.depth'; did you mean 'pipeline.depth'?");
     EXPECT_EQ(section.text.what, "unknown key 'run.depth'; did you mean 'pipeline.depth'?");
+    EXPECT_EQ(section.text.hint, "");
+    EXPECT_EQ(refusal(smallest_job, {set("zzzzzz=1")}).text.hint, "`sluice help keys` lists all keys");
+    EXPECT_EQ(refusal(smallest_job + "run.zzzzzz = 1\n").text.hint, "`sluice help keys` lists all keys");
 }
 
 TEST(Overrides, CannotSmuggleASecondKey) {
