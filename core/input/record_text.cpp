@@ -113,7 +113,7 @@ public:
             malformed_json,
             fmt::format("{} at byte {} of the line, near {}", overflow ? "a number too large" : "not valid JSON",
                         position, sluice::quoted(token)),
-            "write one JSON object per line, in UTF-8"};
+            overflow ? "write it as a string, or leave the item out" : "write one JSON object per line, in UTF-8"};
     }
 
     void join(std::string& joined) const {
@@ -233,6 +233,9 @@ std::string_view CsvColumns::text(std::string_view record, std::vector<CsvField>
 }
 
 void join_json(std::string_view line, std::span<const std::string> columns, std::string& joined) {
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
+        throw RecordProblem{malformed_json, "not valid JSON: the line is blank", "remove blank lines"};
+    }
     Picker picker(columns);
     nlohmann::json::sax_parse(line.begin(), line.end(), &picker);
     picker.join(joined);

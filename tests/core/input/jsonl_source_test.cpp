@@ -69,8 +69,20 @@ TEST_F(JsonlSource, RefusesBrokenJson) {
                     HasSubstr("65 E-INP-035 items.jsonl:2: item 1: not valid JSON at byte "))
             << line;
     }
-    EXPECT_THAT(failure("{\"a\":\"x\"}\n\n"), HasSubstr("65 E-INP-035 items.jsonl:2: item 1: not valid JSON"));
+    EXPECT_THAT(failure("{\"a\":\"x\"}\n\n"),
+                HasSubstr("65 E-INP-035 items.jsonl:2: item 1: not valid JSON: the line is blank"));
     EXPECT_THAT(failure("{\"a\":1e999}"), HasSubstr("65 E-INP-035 items.jsonl:1: item 0: a number too large"));
+}
+
+TEST_F(JsonlSource, SaysHowToMendALine) {
+    const auto hint = [&](const std::string& line) {
+        const JobConfig::Input bad = input(line, {std::string("a")});
+        return error_of([&] { static_cast<void>(read_all(*open_input(bad, codec_), codec_, 5)); }).text().hint;
+    };
+
+    EXPECT_EQ(hint(" \t\n"), "remove blank lines");
+    EXPECT_EQ(hint("{\"a\":1e400}\n"), "write it as a string, or leave the item out");
+    EXPECT_EQ(hint("{\"a\":\n"), "write one JSON object per line, in UTF-8");
 }
 
 TEST_F(JsonlSource, RefusesAColumnThatIsThereTwice) {
