@@ -26,7 +26,7 @@ void check_precision(const JobConfig& job, const OpenApp& app, DeviceKind device
                     {.id = "E-CFG-105",
                      .where = "run.precision",
                      .what = fmt::format("got \"{}\", in which {} does not compute", name_of(run.precision), job.app),
-                     .hint = "set \"bf16\", or leave it out"});
+                     .hint = device == DeviceKind::host ? "leave it out" : "set \"bf16\", or leave it out"});
     }
     if (device == DeviceKind::host && run.precision != Precision::fp32 && run.precision != Precision::bf16) {
         const std::string no_gpu = why_no_cuda();

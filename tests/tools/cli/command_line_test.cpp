@@ -169,6 +169,19 @@ TEST(CommandLine, ListsTheKeysOfAJob) {
     EXPECT_NE(result.out.find("[output] of app 'classifier'\n  scores "), std::string::npos);
 }
 
+TEST(Check, AdvisesNoPrecisionThatTheHostMayRefuseToo) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.txt") << "one\n";
+    std::ofstream(folder.path() / "job.toml") << good_job;
+
+    const ProcessResult result =
+        sluice({"check", "job.toml", "--set", "run.device=host", "--set", "run.precision=fp8"}, folder.path());
+
+    EXPECT_EQ(result.exit_code, 78);
+    EXPECT_NE(result.err.find("in which classifier does not compute\n  hint: leave it out\n"), std::string::npos)
+        << result.err;
+}
+
 TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
     const TemporaryFolder folder;
     std::ofstream(folder.path() / "articles.txt") << "one\ntwo\nthree\n";
