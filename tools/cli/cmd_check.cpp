@@ -3,6 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 
 #include "core/chunk_grid.hpp"
 #include "core/config/config.hpp"
@@ -30,6 +32,20 @@ nlohmann::ordered_json shown(const std::vector<std::filesystem::path>& paths) {
     return all.size() == 1 ? all.front() : all;
 }
 
+/// Numbers, booleans and lists as such; paths and lengths of time as strings.
+nlohmann::ordered_json shown(const SettingValue& value) {
+    return std::visit(
+        [&](const auto& held) -> nlohmann::ordered_json {
+            using Held = std::remove_cvref_t<decltype(held)>;
+            if constexpr (std::is_arithmetic_v<Held> || std::is_same_v<Held, std::vector<std::string>>) {
+                return held;
+            } else {
+                return plain_text(value);
+            }
+        },
+        value);
+}
+
 /// The findings, in the order of the job file.
 nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     const JobPlan& plan = prepared.plan;
@@ -55,7 +71,7 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     facts["output"]["state"] = name_of(check_output(prepared));
     facts["run"] = {{"device", name_of(plan.device)}};
     for (const AppSettings::Entry& entry : job.settings.entries()) {
-        facts["settings"][entry.name] = plain_text(entry.value);
+        facts["settings"][entry.name] = shown(entry.value);
     }
     facts["pipeline"] = is_chunk_size_measured(prepared)
                             ? nlohmann::ordered_json{{"chunk_items", "auto"}}
@@ -65,12 +81,12 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     return facts;
 }
 
-/// The first of a list will do.
-std::string in_words(const nlohmann::ordered_json& value) {
-    if (value.is_array()) {
-        return fmt::format("{} and {} more", in_words(value.front()), value.size() - 1);
+/// The first of a list of files will do.
+std::string in_words(const nlohmann::ordered_json& value, bool is_setting) {
+    if (value.is_array() && !is_setting) {
+        return fmt::format("{} and {} more", in_words(value.front(), is_setting), value.size() - 1);
     }
-    return value.is_string() ? escaped(value.get<std::string>()) : value.dump();
+    return escaped(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 std::string as_text(const nlohmann::ordered_json& facts) {
@@ -79,7 +95,7 @@ std::string as_text(const nlohmann::ordered_json& facts) {
         std::string line;
         if (values.is_object()) {
             for (const auto& [key, value] : values.items()) {
-                line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, in_words(value));
+                line += fmt::format("{}{} {}", line.empty() ? "" : ", ", key, in_words(value, section == "settings"));
             }
         } else {
             line = escaped(values.get<std::string>());

@@ -199,7 +199,27 @@ TEST(Check, FindsNothingWrongWithAGoodJobAndLeavesNoFile) {
     EXPECT_EQ(object.at("input").at("items"), 3);
     EXPECT_EQ(object.at("pipeline").at("chunks"), 2);
     EXPECT_EQ(object.at("output").at("path"), "labels.csv");
+    EXPECT_EQ(object.at("settings").at("output.scores"), false);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "labels.csv"));
+}
+
+TEST(Check, GivesAnAppsSettingsInTheirOwnTypes) {
+    const TemporaryFolder folder;
+    std::vector<std::string> check{"check", SLUICE_SOURCE_DIR "/examples/gpt2.toml",
+                                   "--set", "output.path=" + (folder.path() / "texts.jsonl").native(),
+                                   "--set", "generate.stop=[\"\\n\", \"b\"]"};
+
+    const ProcessResult text = sluice(check);
+    check.emplace_back("--json");
+    const auto settings = nlohmann::json::parse(sluice(check).out).at("settings");
+
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_NE(text.out.find("generate.stop [\"\\n\",\"b\"]"), std::string::npos) << text.out;
+    EXPECT_EQ(settings.at("generate.stop"), nlohmann::json({"\n", "b"}));
+    EXPECT_TRUE(settings.at("generate.max_new_tokens").is_number_integer());
+    EXPECT_TRUE(settings.at("generate.temperature").is_number_float());
+    EXPECT_EQ(settings.at("generate.results"), "text");
+    EXPECT_EQ(settings.at("generate.end_of_text"), true);
 }
 
 TEST(Run, KeepsItsExitCodeWhenNobodyReadsStdout) {
