@@ -134,6 +134,19 @@ TEST(Topo, DrawsTheRanksThatAJobAsksFor) {
     EXPECT_EQ(topo({"none.toml"}).exit_code, 66);
 }
 
+TEST(Topo, SaysThatARunWouldMissItsGpus) {
+    const TemporaryFolder folder;
+    const std::string job = (folder.path() / "job.toml").string();
+    std::ofstream(job) << "app = \"echo\"\n[input]\npath = \"a.csv\"\n[model]\nrandom = 1\n[output]\npath = "
+                          "\"b.csv\"\n[run]\ndevice = \"cuda\"\n";
+
+    const ProcessResult result = topo({job}, {"CUDA_VISIBLE_DEVICES="});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("note: run.device = \"cuda\": a run of this program ends with an error here: "));
+    EXPECT_THAT(topo({job, "--set", "run.device=host"}).out, Not(HasSubstr("run.device")));
+}
+
 TEST(Topo, RefusesOptionsThatItDoesNotKnow) {
     const std::vector<std::vector<std::string>> rows{
         {"--ranks-per-node", "0"},

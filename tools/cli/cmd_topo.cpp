@@ -42,7 +42,7 @@ void look_at_gpus(Sight& sight) {
     sight.notes.insert(sight.notes.end(), visible.notes.begin(), visible.notes.end());
 }
 
-Sight this_machine() {
+Sight this_machine(DeviceKind wanted) {
     Sight sight{.topology = read_machine(TopologyDetail::devices).topology, .quota_cpus = read_quota_cpus()};
     if (!sight.topology.why_unbindable.empty()) {
         sight.notes.push_back(fmt::format("a run binds no thread to a core: {}", sight.topology.why_unbindable));
@@ -54,7 +54,10 @@ Sight this_machine() {
         return sight;
     }
     look_at_gpus(sight);
-    if (!sight.gpus.empty()) {
+    if (wanted == DeviceKind::cuda) {
+        sight.notes.push_back(
+            fmt::format("run.device = \"cuda\": a run of this program ends with an error here: {}", why_no_cuda()));
+    } else if (!sight.gpus.empty()) {
         sight.notes.push_back(
             fmt::format("a run of this program computes on the host, without GPUs: {}", why_no_cuda()));
     }
@@ -104,7 +107,7 @@ int draw_topology(const ParsedArguments& parsed) {
         sight.topology = read_topology(parsed.options["xml"].as<std::string>());
         look_at_gpus(sight);
     } else {
-        sight = this_machine();
+        sight = this_machine(wish.device);
     }
     const RankLayout layout = layout_of(sight, wish, ranks);
     Placement placement = place(sight.topology, layout);
