@@ -147,6 +147,15 @@ TEST(Topo, SaysThatARunWouldMissItsGpus) {
     EXPECT_THAT(topo({job, "--set", "run.device=host"}).out, Not(HasSubstr("run.device")));
 }
 
+TEST(Topo, OfOneOfSeveralTasksSaysSo) {
+    const ProcessResult result = topo({}, {"SLURM_JOB_ID=7", "SLURM_STEP_NUM_TASKS=3", "SLURM_PROCID=1"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("note: this is the drawing of one of 3 tasks, for a run on its own: `" +
+                                      program_name_of_runs() + " doctor`, started as the run, looks at all ranks"));
+    EXPECT_THAT(topo({"--xml", fixtures + "laptop.xml"}, {"SLURM_STEP_NUM_TASKS=3"}).out, Not(HasSubstr("tasks")));
+}
+
 TEST(Topo, RefusesOptionsThatItDoesNotKnow) {
     const std::vector<std::vector<std::string>> rows{
         {"--ranks-per-node", "0"},

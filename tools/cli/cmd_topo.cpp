@@ -6,6 +6,7 @@
 #include "core/machine/launch.hpp"
 #include "core/machine/placement_text.hpp"
 #include "core/machine/topology_hwloc.hpp"
+#include "core/program_name.hpp"
 #include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/cli/topology_json.hpp"
@@ -40,6 +41,16 @@ void look_at_gpus(Sight& sight) {
     VisibleGpus visible = visible_gpus(sight.topology, own_variable("CUDA_VISIBLE_DEVICES"));
     sight.gpus = std::move(visible.gpus);
     sight.notes.insert(sight.notes.end(), visible.notes.begin(), visible.notes.end());
+}
+
+/// Each task draws what a run of its own would do there.
+void note_other_tasks(Sight& sight) {
+    if (const Launch launch = read_launch(); launch.tasks > 1 && !launch.is_left_over()) {
+        sight.notes.push_back(fmt::format(
+            "this is the drawing of one of {} tasks, for a run on its own: `{} doctor`, started as the run, "
+            "looks at all ranks",
+            launch.tasks, program_name()));
+    }
 }
 
 Sight this_machine(DeviceKind wanted) {
@@ -108,6 +119,7 @@ int draw_topology(const ParsedArguments& parsed) {
         look_at_gpus(sight);
     } else {
         sight = this_machine(wish.device);
+        note_other_tasks(sight);
     }
     const RankLayout layout = layout_of(sight, wish, ranks);
     Placement placement = place(sight.topology, layout);
