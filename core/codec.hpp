@@ -23,6 +23,7 @@ struct OutputField {
     std::uint32_t most_bytes = 0;  ///< Maximum length of a text, which .npy needs; 0: unlimited.
     bool in_txt = true;            ///< False: omitted from .txt, which has one text per item.
     bool has_index = false;        ///< Even a single value is numbered, or an array, like several values.
+    std::string asked_by{};        ///< The job's key that adds it, which .txt refuses if it omits it; empty: none.
 
     [[nodiscard]] bool is_array() const noexcept { return has_index || count > 1; }
 };

@@ -178,14 +178,18 @@ std::vector<OutputField> Gpt2Codec::output_fields() const {
     fields.push_back({.name = "prompt_tokens", .type = FieldType::int32, .in_txt = false});
     fields.push_back({.name = "new_tokens", .type = FieldType::int32, .in_txt = false});
     if (options_.gives_log_probability) {
-        fields.push_back({.name = "log_probability", .type = FieldType::float32, .in_txt = false});
+        fields.push_back({.name = "log_probability",
+                          .type = FieldType::float32,
+                          .in_txt = false,
+                          .asked_by = "generate.log_probability"});
     }
     if (options_.gives_token_log_probabilities) {
         fields.push_back({.name = "token_log_probability",
                           .type = FieldType::float32,
                           .count = options_.sampling.max_new,
                           .in_txt = false,
-                          .has_index = true});
+                          .has_index = true,
+                          .asked_by = "generate.token_log_probabilities"});
     }
     return fields;
 }

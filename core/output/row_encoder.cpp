@@ -81,6 +81,15 @@ void check_format(OutputFormat format, std::span<const OutputField> fields) {
         refuse("the results are not one text an item",
                endless != fields.end() ? "choose csv or jsonl" : "choose csv, jsonl or npy");
     }
+    for (const OutputField& field : fields) {
+        if (format == OutputFormat::txt && !field.in_txt && !field.asked_by.empty()) {
+            throw Error(ExitCode::configuration,
+                        {.id = "E-CFG-105",
+                         .where = field.asked_by,
+                         .what = fmt::format("adds '{}', and txt output is one text an item", field.name),
+                         .hint = "remove it, or write csv or jsonl"});
+        }
+    }
 }
 
 RowEncoder::RowEncoder(OutputFormat format, const ItemCodec& codec)

@@ -27,7 +27,8 @@ struct EncodingNeeds {
 /// per core and at most 8. One for an output that a single thread encodes in a fraction of a second.
 [[nodiscard]] std::uint32_t choose_encoders(const EncodingNeeds& needs);
 
-/// Throws Error (configuration, E-OUT-027) if `format` cannot represent these columns.
+/// Throws Error (configuration) if `format` cannot represent these columns (E-OUT-027), or those that a key adds
+/// (E-CFG-105).
 void check_format(OutputFormat format, std::span<const OutputField> fields);
 
 /// Encodes results as an output file: a header, then rows. Called by one thread; others may help.

@@ -296,6 +296,13 @@ TEST(Formats, AreRefusedForWhatTheyCannotHold) {
     EXPECT_EQ(refusal(OutputFormat::txt, {label}), more + ", jsonl or npy");
     EXPECT_EQ(refusal(OutputFormat::txt, {text, label}), more + " or jsonl");
     EXPECT_EQ(refusal(OutputFormat::txt, {texts}), more + " or jsonl");
+    OutputField score{.name = "score", .type = FieldType::float32, .in_txt = false};
+    EXPECT_EQ(refusal(OutputFormat::txt, {text, score}), "none") << "it is left out";
+    score.asked_by = "generate.score";
+    EXPECT_EQ(refusal(OutputFormat::txt, {text, score}),
+              "E-CFG-105 generate.score: adds 'score', and txt output is one text an item; remove it, or write csv or "
+              "jsonl");
+    EXPECT_EQ(refusal(OutputFormat::jsonl, {text, score}), "none");
     EXPECT_EQ(refusal(OutputFormat::csv, {label, texts}), "none");
     EXPECT_EQ(refusal(OutputFormat::jsonl, {label, texts}), "none");
 }
