@@ -29,7 +29,7 @@ SamplingOptions read_sampling_options(const AppSettings& settings, std::span<con
 
 void refuse_without_draws(std::string_view key, std::string_view unit) {
     refuse_generate_key(key, fmt::format("generate.temperature = 0 chooses the likeliest {}: nothing is drawn", unit),
-                        "remove it, or raise the temperature");
+                        fmt::format("remove it (also by --set generate.{}=), or raise the temperature", key));
 }
 
 void refuse_generate_key(std::string_view key, std::string what, std::string hint) {

@@ -103,6 +103,23 @@ std::string escaped(std::string_view text) {
     return escape_within(text, longest_quote / 2) + escape_back(text, longest_quote / 2);
 }
 
+std::string escaped_json(std::string_view json) {
+    constexpr char before_controls = '\xC2';
+    std::string text;
+    for (std::size_t at = 0; at < json.size(); ++at) {
+        const auto next = at + 1 < json.size() ? static_cast<unsigned char>(json[at + 1]) : 0U;
+        if (json[at] == before_controls && next >= 0x80 && next < 0xA0) {
+            text += fmt::format("\\u{:04x}", next);
+            ++at;
+        } else if (json[at] == '\x7F') {
+            text += "\\u007f";
+        } else {
+            text += json[at];
+        }
+    }
+    return text;
+}
+
 std::string quoted(std::string_view text) {
     return fmt::format("'{}'", escaped(text));
 }

@@ -71,6 +71,10 @@ private:
 /// quoted() without the quotes.
 [[nodiscard]] std::string escaped(std::string_view text);
 
+/// JSON in UTF-8 whose DEL and control characters from U+0080 to U+009F are \u00XX, as others must be in JSON: a
+/// terminal may obey them.
+[[nodiscard]] std::string escaped_json(std::string_view json);
+
 /// The system's text for an errno: "No such file or directory".
 [[nodiscard]] std::string system_text(int error);
 

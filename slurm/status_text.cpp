@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/slurm_option.hpp"
+#include "core/error.hpp"
 #include "core/program_name.hpp"
 #include "core/wording.hpp"
 
@@ -219,7 +220,7 @@ std::string status_json(const RunView& view) {
         json["slurm"] = {
             {"state", view.record->state}, {"exit_code", view.record->exit_code}, {"signal", view.record->signal}};
     }
-    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return escaped_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace sluice

@@ -23,6 +23,12 @@ TEST(Error, EscapesWhatWouldConfuseATerminal) {
     EXPECT_EQ(escaped("\xc0\xaf"), "\\xc0\\xaf") << "overlong";
 }
 
+TEST(Error, EscapesInJsonWhatATerminalMayObey) {
+    EXPECT_EQ(escaped_json("{\"host\": \"\xC2\x9B\x31m\x7F\xC2\x80\"}"), R"({"host": "\u009b1m\u007f\u0080"})");
+    EXPECT_EQ(escaped_json("\xC2\xA0\xC3\x9B\xE2\x82\xC2 n\xC2"), "\xC2\xA0\xC3\x9B\xE2\x82\xC2 n\xC2")
+        << "other characters";
+}
+
 TEST(Error, LeavesOutTheMiddleOfLongTextBetweenCharactersAndEscapes) {
     const std::string half(100, 'a');
     const auto some = [](std::size_t count) { return std::string(count, 'a'); };

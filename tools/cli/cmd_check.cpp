@@ -106,7 +106,7 @@ std::string as_text(const nlohmann::ordered_json& facts) {
 }
 
 std::string as_json(const nlohmann::ordered_json& facts) {
-    return facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return escaped_json(facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 int check(const ParsedArguments& parsed) {

@@ -23,7 +23,7 @@ std::string as_json(const RunPaths& paths, const Verification& found, const std:
     if (!owner.empty()) {
         json["owner"] = owner;
     }
-    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return escaped_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 std::string as_text(const RunPaths& paths, const Verification& found, const std::string& owner) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/error.hpp"
 #include "core/modes.hpp"
 #include "core/wording.hpp"
 
@@ -71,7 +72,7 @@ std::string doctor_json(const DoctorFacts& facts, std::span<const Finding> findi
             {{"to", link.to}, {"latency_seconds", link.latency_seconds}, {"bytes_per_second", link.bytes_per_second}});
     }
     json["output"] = facts.output ? output_json(*facts.output) : nlohmann::ordered_json();
-    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return escaped_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace sluice
