@@ -23,7 +23,6 @@ namespace {
 constexpr std::size_t most_kept = 65'536;
 constexpr std::size_t enough_complaint = 260;  // bytes, after which no further line is told
 constexpr std::chrono::milliseconds between_looks{100};
-constexpr std::chrono::milliseconds longest_wait{1'000'000};
 
 struct Pipe {
     Pipe() {
@@ -65,6 +64,7 @@ struct SpawnSignals {
         posix_spawnattr_setsigmask(&attributes, &set);
         sigaddset(&set, SIGPIPE);
         sigaddset(&set, SIGXFSZ);
+        sigaddset(&set, SIGCHLD);
         posix_spawnattr_setsigdefault(&attributes, &set);
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
@@ -73,6 +73,19 @@ struct SpawnSignals {
     ~SpawnSignals() { posix_spawnattr_destroy(&attributes); }
     posix_spawnattr_t attributes{};
 };
+
+std::vector<std::string>& kept_environment() {
+    static std::vector<std::string> kept;
+    return kept;
+}
+
+std::vector<std::string> current_environment() {
+    std::vector<std::string> all;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+        all.emplace_back(*variable);
+    }
+    return all;
+}
 
 /// Variables set by an enclosing job or step would act as options.
 bool passes(std::string_view variable) {
@@ -84,19 +97,22 @@ bool passes(std::string_view variable) {
                         [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-pid_t spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& err) {
-    std::vector<char*> arguments;
+/// For posix_spawn, which does not write there.
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+    std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (const std::string& word : words) {
-        arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT: posix_spawn does not write there
+        pointers.push_back(const_cast<char*>(word.c_str()));  // NOLINT
     }
-    arguments.push_back(nullptr);
-    std::vector<char*> environment;
-    for (char** variable = environ; *variable != nullptr; ++variable) {
-        if (passes(*variable)) {
-            environment.push_back(*variable);
-        }
-    }
-    environment.push_back(nullptr);
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
+pid_t spawn(const std::vector<std::string>& words, const Pipe& out, const Pipe& err) {
+    std::vector<std::string> variables = kept_environment().empty() ? current_environment() : kept_environment();
+    std::erase_if(variables, [](const std::string& variable) { return !passes(variable); });
+    const std::vector<char*> arguments = pointers_to(words);
+    const std::vector<char*> environment = pointers_to(variables);
     SpawnFiles files;
     posix_spawn_file_actions_addopen(&files.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files.actions, out.ends[1], STDOUT_FILENO);
@@ -126,9 +142,48 @@ bool read_some(int end, std::string& to) {
     return got > 0;
 }
 
-/// False if `end` is reached first, or a stop is requested.
-bool read_both(Pipe& out, Pipe& err, ChildResult& result, Instant end, const std::stop_token& stop) {
-    const std::chrono::milliseconds at_once = stop.stop_possible() ? between_looks : longest_wait;
+/// A process that is to be waited for.
+class Child {
+public:
+    Child(pid_t pid, const std::string& name) : pid_(pid), name_(name) {}
+
+    /// Throws Error (unavailable, E-SLM-113) where the system does not tell.
+    [[nodiscard]] bool has_ended() {
+        if (!status_) {
+            int status = 0;
+            const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
+            if (ended < 0 && errno != EINTR) {
+                throw no_answer(name_.c_str(), "cannot learn how it ended: " + system_text(errno));
+            }
+            if (ended == pid_) {
+                status_ = status;
+            }
+        }
+        return status_.has_value();
+    }
+
+    /// Of one that has ended.
+    [[nodiscard]] int exit_code() const {
+        return WIFEXITED(*status_) ? WEXITSTATUS(*status_) : 128 + WTERMSIG(*status_);
+    }
+
+    void kill() const {
+        if (!status_) {
+            ::kill(pid_, SIGKILL);
+            while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+            }
+        }
+    }
+
+private:
+    pid_t pid_;
+    const std::string& name_;
+    std::optional<int> status_;
+};
+
+/// Reads until the child has closed both pipes, or has ended: what it has left behind may keep them. False if `end` is
+/// reached first, or a stop is requested.
+bool read_both(Pipe& out, Pipe& err, ChildResult& result, Child& child, Instant end, const std::stop_token& stop) {
     out.close_end(1);
     err.close_end(1);
     while (out.ends[0] >= 0 || err.ends[0] >= 0) {
@@ -136,8 +191,13 @@ bool read_both(Pipe& out, Pipe& err, ChildResult& result, Instant end, const std
         if (left.count() <= 0 || stop.stop_requested()) {
             return false;
         }
+        const bool has_ended = child.has_ended();  // before the last look at what it has said
+        const auto wait = has_ended ? std::chrono::milliseconds(0) : std::min(left, between_looks);
         std::array<pollfd, 2> files{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}};
-        if (::poll(files.data(), files.size(), static_cast<int>(std::min(left, at_once).count())) == 0) {
+        if (::poll(files.data(), files.size(), static_cast<int>(wait.count())) == 0) {
+            if (has_ended) {
+                return true;
+            }
             continue;
         }
         if (files[0].revents != 0 && !read_some(out.ends[0], result.out)) {
@@ -150,10 +210,9 @@ bool read_both(Pipe& out, Pipe& err, ChildResult& result, Instant end, const std
     return true;
 }
 
-/// Collects the child's status; false if `end` is reached before it ends, or a stop is requested.
-bool wait_for_end(pid_t pid, int& status, Instant end, const std::stop_token& stop) {
-    for (std::chrono::milliseconds pause{1}; ::waitpid(pid, &status, WNOHANG) == 0;
-         pause = std::min(2 * pause, between_looks)) {
+/// False if `end` is reached before it ends, or a stop is requested.
+bool wait_for_end(Child& child, Instant end, const std::stop_token& stop) {
+    for (std::chrono::milliseconds pause{1}; !child.has_ended(); pause = std::min(2 * pause, between_looks)) {
         if (Clock::now() >= end || stop.stop_requested()) {
             return false;
         }
@@ -168,18 +227,19 @@ std::optional<ChildResult> run_child(const std::vector<std::string>& words, std:
                                      const std::stop_token& stop) {
     Pipe out;
     Pipe err;
-    const pid_t pid = spawn(words, out, err);
+    Child child(spawn(words, out, err), words[0]);
     const Instant end = Clock::now() + at_most;
     ChildResult result;
-    int status = 0;
-    if (!read_both(out, err, result, end, stop) || !wait_for_end(pid, status, end, stop)) {
-        ::kill(pid, SIGKILL);
-        while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-        }
+    if (!read_both(out, err, result, child, end, stop) || !wait_for_end(child, end, stop)) {
+        child.kill();
         return std::nullopt;
     }
-    result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    result.exit_code = child.exit_code();
     return result;
+}
+
+void keep_environment() {
+    kept_environment() = current_environment();
 }
 
 Error no_answer(const char* program, std::string what) {

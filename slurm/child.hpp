@@ -22,9 +22,12 @@ struct ChildResult {
 /// Runs `words[0]`, found by PATH, with the other words as arguments; no shell, empty stdin. It inherits this process's
 /// environment, but of SLURM_*, SBATCH_*, SRUN_* and the like only SLURM_CONF and SLURM_CLUSTERS, and no blocked
 /// signals. Keeps the first 64 KiB of each output. nullopt: killed after `at_most`, or when `stop` was requested.
-/// Throws Error (unavailable, E-SLM-074) when it cannot be started.
+/// Throws Error (unavailable): E-SLM-074 when it cannot be started, E-SLM-113 when the system does not tell its end.
 [[nodiscard]] std::optional<ChildResult> run_child(const std::vector<std::string>& words, std::chrono::seconds at_most,
                                                    const std::stop_token& stop = {});
+
+/// Children get this process's environment as it is now: setenv() in another thread would move it while one is started.
+void keep_environment();
 
 /// Error (unavailable, E-SLM-113): a program of Slurm gives no answer that can be used, for the reason `what`.
 [[nodiscard]] Error no_answer(const char* program, std::string what);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds query_patience{20};
 constexpr std::chrono::seconds patience_with_sacct{5};  // its database is often slow and only adds detail
-constexpr const char* format = "%T|%r|%e|%N";
+constexpr const char* format = "%T|%e|%N|%r";           // a reason may have any text
 
 constexpr int most_exit_codes = 255;  // some squeues print a wait() status instead
 
@@ -67,7 +67,7 @@ std::optional<QueuedJob> parse_queue_line(std::string_view line) {
     if (fields[0].empty()) {
         return std::nullopt;
     }
-    return QueuedJob{.state = fields[0], .reason = fields[1], .end = fields[2], .nodes = fields[3]};
+    return QueuedJob{.state = fields[0], .reason = fields[3], .end = fields[1], .nodes = fields[2]};
 }
 
 std::filesystem::path folder_of_job(const std::string& job) {
@@ -100,8 +100,12 @@ std::optional<QueuedJob> find_in_queue(const Submission& submission) {
         std::string_view text = result->out;
         while (!text.empty()) {
             // With --clusters the first line is the cluster's name.
-            if (auto job = parse_queue_line(take_until(text, '\n'))) {
+            const std::string_view line = take_until(text, '\n');
+            if (auto job = parse_queue_line(line)) {
                 return job;
+            }
+            if (!line.empty() && !line.starts_with("CLUSTER:")) {
+                throw no_answer("squeue", fmt::format("says {}", quoted(line)));
             }
         }
         return std::nullopt;

@@ -157,7 +157,15 @@ Submission submit(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths 
                                             .what = fmt::format("got {}, expected a job's number", quoted(result.out)),
                                             .hint = "`squeue --me` shows whether it accepted the job anyway"});
     }
-    write_submission(paths.submission(), *submission);
+    try {
+        write_submission(paths.submission(), *submission);
+    } catch (const Error& error) {
+        ErrorText text = error.text();
+        text.what = fmt::format("Slurm has accepted job {}, which could not be noted: {}", submission->job, text.what);
+        text.hint =
+            fmt::format("scancel {}, or another submit makes a second job; then {}", submission->job, text.hint);
+        throw Error(error.code(), std::move(text));
+    }
     return *submission;
 }
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <ctime>
 
 #include "core/error.hpp"
+#include "core/machine/launch.hpp"
 #include "core/parse_number.hpp"
 #include "slurm/child.hpp"
 
@@ -72,12 +72,16 @@ std::optional<std::chrono::seconds> ask_squeue_for_time_left(const std::string& 
     return left ? left : throw no_answer("squeue", fmt::format("says {}", quoted(answer->out)));
 }
 
-std::optional<std::chrono::seconds> ask_time_left(const std::string& job, const std::stop_token& stop) {
-    if (const char* const end = std::getenv("SLURM_JOB_END_TIME"); end != nullptr) {
-        const auto now = static_cast<std::int64_t>(std::time(nullptr));
-        if (const auto value = count_in(end); value && *value > now) {  // one that has passed may be another job's
-            return std::chrono::seconds(*value - now);
-        }
+std::string take_end_time() {
+    keep_environment();
+    return own_variable("SLURM_JOB_END_TIME").value_or("");
+}
+
+std::optional<std::chrono::seconds> ask_time_left(const std::string& job, std::string_view end_time,
+                                                  const std::stop_token& stop) {
+    const auto now = static_cast<std::int64_t>(std::time(nullptr));
+    if (const auto end = count_in(end_time); end && *end > now) {  // one that has passed may be another job's
+        return std::chrono::seconds(*end - now);
     }
     return ask_squeue_for_time_left(job, stop);
 }

@@ -20,9 +20,14 @@ namespace sluice {
                                                                            const std::stop_token& stop = {});
 inline constexpr std::chrono::seconds squeue_patience{15};
 
-/// The same, from SLURM_JOB_END_TIME if that is yet to come: the end of the limit as of the job's start.
-[[nodiscard]] std::optional<std::chrono::seconds> ask_time_left(const std::string& job,
+/// The same, from `end_time`, SLURM_JOB_END_TIME, if that is yet to come: the end of the limit as of the job's start.
+/// Empty: not set.
+[[nodiscard]] std::optional<std::chrono::seconds> ask_time_left(const std::string& job, std::string_view end_time,
                                                                 const std::stop_token& stop = {});
+
+/// SLURM_JOB_END_TIME, if set, for another thread that asks for the time left. Also keeps the environment that children
+/// get: this thread may set variables while the other one would read them.
+[[nodiscard]] std::string take_end_time();
 
 /// Whether a chunk granted now would be committed too late: allows 1.5 times the slowest chunk so far, then time to
 /// commit what is in flight and to exit.

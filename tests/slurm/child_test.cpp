@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <signal.h>
+#include <sys/stat.h>
+
 #include <cstdlib>
+#include <fstream>
 
 #include "core/error.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -29,6 +34,30 @@ TEST(Child, HandsItsExitCodeAndBothOutputsOver) {
     EXPECT_EQ(result.out, "out\n");
     EXPECT_EQ(result.err, "err\n");
     EXPECT_EQ(run_child({"sh", "-c", "kill -9 $$"}, plenty).value().exit_code, 137);
+}
+
+/// As wrappers of sites do.
+TEST(Child, IsNotWaitedForByWhatItLeavesBehind) {
+    const TemporaryFolder folder;
+    const std::string fifo = folder.path() / "fifo";
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+
+    const auto result = run_child({"sh", "-c", "cat < " + fifo + " & echo answer; exit 3"}, plenty);
+
+    std::ofstream(fifo, std::ios::app).close();  // and cat comes to its end
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->exit_code, 3);
+    EXPECT_EQ(result->out, "answer\n");
+}
+
+TEST(Child, WhoseEndTheSystemDoesNotTellGivesNoAnswer) {
+    ::signal(SIGCHLD, SIG_IGN);
+    EXPECT_THAT(
+        [] {
+            static_cast<void>(run_child({"sh", "-c", "exit 7"}, plenty));
+        },
+        testing::ThrowsMessage<Error>(HasSubstr("cannot learn how it ended")));
+    ::signal(SIGCHLD, SIG_DFL);
 }
 
 TEST(Child, ComplainsInOneLine) {

@@ -63,14 +63,14 @@ TEST(TestSubmission, LeavesNoScriptBehindThatCouldNotBeWritten) {
 }
 
 TEST(QueueLine, IsTakenApart) {
-    const auto job = parse_queue_line("RUNNING|None|2026-11-21T18:00:00|n[0-3]");
+    const auto job = parse_queue_line("RUNNING|2026-11-21T18:00:00|n[0-3]|None");
 
     ASSERT_TRUE(job);
     EXPECT_EQ(job->state, "RUNNING");
     EXPECT_EQ(job->end, "2026-11-21T18:00:00");
     EXPECT_EQ(job->nodes, "n[0-3]");
     EXPECT_TRUE(job->is_active());
-    EXPECT_FALSE(parse_queue_line("TIMEOUT|TimeLimit|N/A|")->is_active());
+    EXPECT_FALSE(parse_queue_line("TIMEOUT|N/A||TimeLimit")->is_active());
     EXPECT_EQ(parse_queue_line(""), std::nullopt);
     EXPECT_EQ(parse_queue_line("CLUSTER: east"), std::nullopt);
 }

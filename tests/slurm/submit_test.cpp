@@ -17,6 +17,10 @@ namespace {
 
 using testing::HasSubstr;
 
+ProcessResult submit_job(const JobFolder& job) {
+    return Process(launch_words(0, {"submit", "job.toml"}), ProcessOptions{.folder = job.path()}).wait();
+}
+
 TEST(Submit, LooksForTheFilesOfTheJobBeforeItHandsItToSlurm) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
@@ -113,7 +117,7 @@ TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
     slurm.add("sbatch", "read -r _ <>fifo; echo 7");
-    slurm.add("squeue", "echo 'PENDING|Priority|N/A|'");
+    slurm.add("squeue", "echo 'PENDING|N/A||Priority'");
     ASSERT_EQ(::mkfifo((job.path() / "fifo").c_str(), 0600), 0);
     const auto start = [&] {
         return std::make_unique<Process>(launch_words(0, {"submit", "job.toml"}), ProcessOptions{.folder = job.path()});
@@ -132,6 +136,31 @@ TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
         EXPECT_EQ(refused.exit_code, 79) << refused.err;
         EXPECT_THAT(refused.err, HasSubstr("error[E-OUT-079]: "));
     }
+}
+
+TEST(Submit, NamesAJobThatSlurmHasAcceptedButThatCannotBeNoted) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "mkdir -p labels.csv.sluice/submitted.json/x; echo 4711");
+
+    const ProcessResult result = submit_job(job);
+
+    EXPECT_EQ(result.exit_code, 73) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("Slurm has accepted job 4711, which could not be noted"));
+    EXPECT_THAT(result.err, HasSubstr("scancel 4711"));
+}
+
+TEST(Submit, MakesNoSecondJobWhereSqueueSaysWhatItDoesNotUnderstand) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    ASSERT_EQ(submit_job(job).exit_code, 0);
+    slurm.add("squeue", "echo garbage");
+
+    const ProcessResult again = submit_job(job);
+
+    EXPECT_EQ(again.exit_code, 69) << again.out;
+    EXPECT_THAT(again.err, HasSubstr("error[E-SLM-113]: squeue: says 'garbage'"));
 }
 
 TEST(Submit, KeepsTheOptionsBehindTheDashesForJobsThatFollow) {

@@ -32,8 +32,8 @@ TEST(SubmitWait, OutlivesTimesWithoutSlurmAndReturnsTheJobsExitCode) {
 echo >>asked
 case $(wc -l <asked) in
 1) echo 'Unable to contact slurm controller' >&2; exit 1 ;;
-2) echo 'PENDING|Priority|N/A|' ;;
-*) echo 'FAILED|NonZeroExitCode|N/A|n0' ;;
+2) echo 'PENDING|N/A||Priority' ;;
+*) echo 'FAILED|N/A|n0|NonZeroExitCode' ;;
 esac)");
 
     const ProcessResult result = submit_waiting(job)->wait();
@@ -67,8 +67,8 @@ TEST(SubmitWait, TakesNoStatusOfAJobThatWasKilledForTheNewOnes) {
     slurm.add("squeue", R"(case $* in *--Format=*) echo 'FAILED    82    '; exit ;; esac
 echo >>asked
 case $(wc -l <asked) in
-1) echo 'PENDING|Priority|N/A|' ;;
-*) echo 'FAILED|NonZeroExitCode|N/A|n0' ;;
+1) echo 'PENDING|N/A||Priority' ;;
+*) echo 'FAILED|N/A|n0|NonZeroExitCode' ;;
 esac)");
 
     const ProcessResult result = submit_waiting(job)->wait();
@@ -84,7 +84,7 @@ TEST(SubmitWait, NamesNoLogOfAJobThatWasCancelledInTheQueue) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
     slurm.add("sbatch", "echo 7");
-    slurm.add("squeue", "case $* in *--Format=*) echo 'CANCELLED    0    '; exit ;; esac; echo 'CANCELLED|None|N/A|'");
+    slurm.add("squeue", "case $* in *--Format=*) echo 'CANCELLED    0    '; exit ;; esac; echo 'CANCELLED|N/A||None'");
 
     const ProcessResult result = submit_waiting(job)->wait();
 
@@ -97,7 +97,7 @@ TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
     slurm.add("sbatch", "echo 7");
-    slurm.add("squeue", "touch asked; echo 'PENDING|Priority|N/A|'");
+    slurm.add("squeue", "touch asked; echo 'PENDING|N/A||Priority'");
     slurm.add("scancel", "touch cancelled");
 
     const auto waiting = submit_waiting(job);
@@ -115,7 +115,7 @@ TEST(Cancel, SaysHowScancelFailedWhereThatSaysNothing) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
     slurm.add("sbatch", "echo 7");
-    slurm.add("squeue", "echo 'RUNNING|None|N/A|n0'");
+    slurm.add("squeue", "echo 'RUNNING|N/A|n0|None'");
     slurm.add("scancel", "exit 3");
     const auto sluice = [&](const std::vector<std::string>& words) {
         return Process(launch_words(0, words), ProcessOptions{.folder = job.path()}).wait();
@@ -187,7 +187,7 @@ TEST(SubmitWait, EndsWhenTheRunsFolderIsRemoved) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
     slurm.add("sbatch", "echo 7");
-    slurm.add("squeue", "echo 'PENDING|Priority|N/A|'; rm -r labels.csv.sluice");
+    slurm.add("squeue", "echo 'PENDING|N/A||Priority'; rm -r labels.csv.sluice");
 
     const ProcessResult result = submit_waiting(job)->wait();
 
@@ -216,7 +216,7 @@ TEST(Drain, OfARunOfWhichNothingIsUnderWayIsRefused) {
     const RunStatus running{.job = "7"};
     RunStatus stopped = running;
     stopped.end = RunEnd{.code = 75, .again = true, .text = {}};
-    const std::string waits = "echo 'PENDING|BeginTime|N/A|'";
+    const std::string waits = "echo 'PENDING|N/A||BeginTime'";
     const std::string gone = "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1";
 
     EXPECT_EQ(drain(job, running, gone).exit_code, 0);
@@ -267,7 +267,7 @@ TEST(Cancel, NamesAJobThatSluiceHasNotSubmitted) {
         return Process(launch_words(0, {"cancel", "labels.csv"}), ProcessOptions{.folder = job.path()}).wait();
     };
 
-    const ProcessResult running = cancel("echo 'RUNNING|None|N/A|n0'");
+    const ProcessResult running = cancel("echo 'RUNNING|N/A|n0|None'");
     const ProcessResult over = cancel("exit 0");
 
     EXPECT_EQ(running.exit_code, 66);

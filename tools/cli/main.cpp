@@ -54,6 +54,7 @@ int fail(const sluice::Failure& failure) {
 int sluice::main(int argc, char** argv, const Apps& apps) {
     keep_standard_streams();
     ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end the job
+    ::signal(SIGCHLD, SIG_DFL);  // ignored, as a parent may leave it, it would take children's ends away
     ::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes an error of the write, with a message
     std::vector<std::string> arguments;
     try {

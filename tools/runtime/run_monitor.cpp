@@ -46,7 +46,7 @@ RunMonitor::RunMonitor(StopRequest& stop, std::string host, std::optional<std::c
         limit_ = Clock::now() + *time_left;
     } else if (!attempt.job.empty()) {
         slurm_tells_ = true;
-        asking_ = std::jthread([this](const std::stop_token& token) { ask_slurm(token); });
+        asking_ = std::jthread([this, end = take_end_time()](const std::stop_token& token) { ask_slurm(end, token); });
     }
 }
 
@@ -144,7 +144,7 @@ void RunMonitor::watch() {
     }
 }
 
-void RunMonitor::ask_slurm(const std::stop_token& stop) {
+void RunMonitor::ask_slurm(const std::string& end_time, const std::stop_token& stop) {
     name_this_thread("asks Slurm");
     std::unique_lock lock(mutex_);
     const std::string job = status_.job;
@@ -153,7 +153,7 @@ void RunMonitor::ask_slurm(const std::stop_token& stop) {
         std::string why_not;
         lock.unlock();
         try {
-            left = again ? ask_squeue_for_time_left(job, stop) : ask_time_left(job, stop);
+            left = again ? ask_squeue_for_time_left(job, stop) : ask_time_left(job, end_time, stop);
         } catch (const Error& error) {
             why_not = fmt::format("{}: {}", error.text().where, error.text().what);
         }

@@ -75,7 +75,7 @@ private:
     };
 
     void watch();
-    void ask_slurm(const std::stop_token& stop);
+    void ask_slurm(const std::string& end_time, const std::stop_token& stop);
     void look();
     void leave_run();
     void look_at_run();
