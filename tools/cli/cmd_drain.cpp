@@ -126,12 +126,15 @@ std::string out_of_reach(const RunStatus& status) {
 int cancel_run(const ParsedArguments& parsed) {
     const NamedRun run = named_run(operand_of(parsed, "run"), parsed.apps);
     const RunFiles files{run.paths.run_folder()};
+    const std::optional<RunStatus> status = read_run_status(files.status());
+    const bool is_running = status && !status->end;
+    const bool is_stopped =
+        is_running && status->job.empty() && stop_process(run.paths);  // whether or not Slurm answers
     const std::optional<Submission> submission = read_submission(files.submission());
-    if (submission && cancel_job(*submission)) {
+    if ((submission && cancel_job(*submission)) || is_stopped) {
         return 0;
     }
-    const std::optional<RunStatus> status = read_run_status(files.status());
-    if (!status || status->end) {
+    if (!is_running) {
         refuse_idle(files.run_folder, "no attempt is running");
     }
     if (!stop_process(run.paths)) {
