@@ -1,5 +1,7 @@
 #include "core/work_team.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +9,10 @@ namespace sluice {
 
 std::uint32_t startup_helpers() noexcept {
     constexpr std::uint32_t most_threads = 8;
-    return std::clamp(std::thread::hardware_concurrency(), 1U, most_threads) - 1;
+    cpu_set_t mine;
+    const bool is_known = ::sched_getaffinity(0, sizeof mine, &mine) == 0;  // not where there are more than 1024 CPUs
+    const auto cpus = is_known ? static_cast<std::uint32_t>(CPU_COUNT(&mine)) : std::thread::hardware_concurrency();
+    return std::clamp(cpus, 1U, most_threads) - 1;
 }
 
 WorkTeam::WorkTeam(std::uint32_t helpers) : WorkTeam() {  // so that those started end where the next one cannot start

@@ -177,14 +177,24 @@ std::span<const float> ClassifierWeights::tensor(std::string_view name) const {
     throw ContractViolation("classifier: no tensor of that name");
 }
 
-WeightBlob read_classifier_weights(const std::filesystem::path& path) {
-    const TensorReader reader(path);
+namespace {
+
+/// Throws Error (bad_data) unless the file holds a classifier's tensors.
+ClassifierSizes checked_sizes(const TensorReader& reader) {
     constexpr ClassifierSizes paper;
     const ClassifierSizes sizes{.channels = size_of(reader, "w_conv1", paper.channels, channel_step, most_channels),
                                 .hidden = size_of(reader, "w_fc1", paper.hidden, 1, most_hidden)};
+    reader.check(classifier_tensors(sizes));
+    return sizes;
+}
+
+}  // namespace
+
+WeightBlob read_classifier_weights(const std::filesystem::path& path) {
+    const TensorReader reader(path);
+    const ClassifierSizes sizes = checked_sizes(reader);
     const std::string* labels = reader.metadata(labels_key);
     const std::vector<TensorSpec> wanted = classifier_tensors(sizes);
-    reader.check(wanted);
     WeightBlob blob = blob_for(sizes, labels == nullptr ? 0 : checksum_of(std::as_bytes(std::span(*labels))));
     reader.read(wanted, ClassifierWeights(blob).values());
     return blob;
@@ -192,6 +202,7 @@ WeightBlob read_classifier_weights(const std::filesystem::path& path) {
 
 std::vector<std::string> read_class_names(const std::filesystem::path& path) {
     const TensorReader reader(path);
+    static_cast<void>(checked_sizes(reader));  // what other files lack is not their classes' names
     const std::string* text = reader.metadata(labels_key);
     if (text == nullptr) {
         refuse_names(reader, "output.names is set, but these weights do not name their classes",

@@ -170,8 +170,9 @@ std::optional<std::pair<std::string_view, std::string_view>> two_words(std::stri
 }
 
 void add_lines(const std::string& text, const std::string& where, Vocabulary& to) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     std::size_t number = 0;
-    for (std::size_t at = 0; at < text.size();) {
+    for (std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; at < text.size();) {
         const std::size_t end = std::min(text.find('\n', at), text.size());
         std::string_view line = std::string_view(text).substr(at, end - at);
         at = end + 1;

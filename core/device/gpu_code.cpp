@@ -16,9 +16,8 @@ constexpr int oldest_major = 8;  // asynchronous copies to shared memory, and bf
 /// One entry of CMAKE_CUDA_ARCHITECTURES.
 struct Architecture {
     ComputeCapability capability;
-    char scope = '\0';   // 'a', 'f' or nothing
-    bool binary = true;  // machine code
-    bool ptx = true;     // which the driver compiles
+    char scope = '\0';  // 'a', 'f' or nothing
+    bool ptx = true;    // which the driver compiles
 };
 
 /// "90a-real": a number whose last digit is the minor version.
@@ -32,7 +31,6 @@ Architecture parse(std::string_view text) {
         architecture.scope = suffix.front();
         suffix.remove_prefix(1);
     }
-    architecture.binary = suffix != "-virtual";
     architecture.ptx = suffix != "-real";
     return architecture;
 }

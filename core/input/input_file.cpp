@@ -24,10 +24,12 @@ struct Magic {
     std::string_view name;
     std::string_view unpack;
 };
-constexpr std::array<Magic, 4> compressed_starts = {{
+constexpr std::array<Magic, 6> compressed_starts = {{
     {"\x1f\x8b", "gzip", "gunzip"},
     {"\x28\xb5\x2f\xfd", "Zstandard", "zstd -d"},
     {"\xfd\x37\x7a\x58\x5a", "xz", "unxz"},
+    {"BZh91AY&SY", "bzip2", "bunzip2"},
+    {"\x04\x22\x4d\x18", "LZ4", "lz4 -d"},
     {"PK\x03\x04", "zip", "unzip"},
 }};
 

@@ -113,7 +113,21 @@ public:
             malformed_json,
             fmt::format("{} at byte {} of the line, near {}", overflow ? "a number too large" : "not valid JSON",
                         position, sluice::quoted(token)),
-            overflow ? "write it as a string, or leave the item out" : "write one JSON object per line, in UTF-8"};
+            overflow               ? "write it as a string, also in a column that is not read, or leave the item out"
+            : has_half_pair(token) ? "a \\u escape is half of a surrogate pair, which is no character: write \\ufffd"
+                                   : "write one JSON object per line, in UTF-8"};
+    }
+
+    /// Whether the parser came to the escape of a surrogate: of a pair it reads both.
+    static bool has_half_pair(const std::string& token) {
+        constexpr std::size_t digits = 4;
+        for (std::size_t at = token.find("\\u"); at != std::string::npos; at = token.find("\\u", at + 2)) {
+            const std::string_view code = std::string_view(token).substr(at + 2, digits);
+            if (code.size() >= 2 && (code[0] == 'd' || code[0] == 'D') && code[1] >= '8') {
+                return true;
+            }
+        }
+        return false;
     }
 
     void join(std::string& joined) const {

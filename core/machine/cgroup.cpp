@@ -83,7 +83,7 @@ CpuQuota smallest_quota(const std::vector<std::filesystem::path>& folders) {
             first_line(folder / "cpu.cfs_quota_us") + " " + first_line(folder / "cpu.cfs_period_us");
         for (const std::string& text : {first_line(folder / "cpu.max"), version1}) {
             const std::uint32_t cpus = cpus_of_quota(text);
-            if (cpus != 0 && (least.cpus == 0 || cpus < least.cpus)) {
+            if (cpus != 0 && (least.cpus == 0 || cpus <= least.cpus)) {  // the outermost, which most share
                 least = {.cpus = cpus, .group = inode_of(folder)};
             }
         }
