@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "comm/node_view.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/machine/cgroup.hpp"
@@ -92,6 +93,9 @@ RankLayout layout_of(Sight& sight, const JobWish& wish, std::optional<std::uint3
     RankLayout layout =
         equal_ranks(sight.topology, wish.device == DeviceKind::host ? std::vector<VisibleGpu>() : sight.gpus, ranks);
     layout.devices = wish.devices;
+    if (layout.devices && (wish.device == DeviceKind::host || sight.gpus.empty())) {
+        layout.devices = std::min(*layout.devices, most_host_devices(sight.topology.cores.size()));
+    }
     for (NodeRank& rank : layout.ranks) {
         rank.quota_cpus = sight.quota_cpus;
     }

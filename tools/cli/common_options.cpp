@@ -44,8 +44,10 @@ JobFile job_file_of(const ParsedArguments& parsed) {
 }
 
 std::optional<JobConfig> job_of(const ParsedArguments& parsed) {
-    const bool names_job = !parsed.operands.empty() || parsed.has("set");
-    return names_job ? std::optional(read_job(job_file_of(parsed), parsed.apps)) : std::nullopt;
+    if (parsed.operands.empty() && parsed.has("set")) {
+        refuse_usage(parsed.command, "--set changes keys of a job, but no job file is named");
+    }
+    return parsed.operands.empty() ? std::nullopt : std::optional(read_job(job_file_of(parsed), parsed.apps));
 }
 
 std::string operand_of(const ParsedArguments& parsed, std::string_view what) {
