@@ -61,6 +61,10 @@ while :; do # a signal ends wait early
     kill -0 "$step" 2>/dev/null || break
 done
 
+restarts() { # that Slurm has made of the job, or is about to make: after a node's loss the queue lists it a moment later
+    scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.* Restarts=\([0-9]*\).*/\1/p' | head -n 1
+}
+
 say_that_none_follows() {
     echo "sluice: Slurm has not queued another attempt; \"${SLUICE_BIN##*/} submit\" resumes the run" >&2
 }
@@ -75,8 +79,11 @@ if [ "$again" = yes ]; then
     if [ "$SLUICE_RESUME" = requeue ]; then
         if scontrol requeue "$SLURM_JOB_ID"; then
             sleep 120 # Slurm ends the script here
-        elif [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" != PENDING ]; then # by Slurm: a node was lost
-            say_that_none_follows
+        else # Slurm has done so itself where a node was lost
+            made=$(restarts)
+            if [ "${made:-0}" -le "${SLURM_RESTART_COUNT:-0}" ]; then
+                say_that_none_follows
+            fi
         fi
     elif [ "$SLUICE_RESUME" = dependency ]; then
         # 70 s later, so that an attempt on other nodes does not take this one for alive.

@@ -59,6 +59,18 @@ std::string rank_rows(const RunStatus& status) {
     return text;
 }
 
+/// How the job of a status without an end is over by what Slurm says; empty: it does not say so.
+std::string job_is_over(const RunView& view) {
+    const bool is_its_job = !view.job.empty() && view.status->job == view.job;
+    if (view.status->end || !is_its_job || (view.queued && view.queued->is_active())) {
+        return {};
+    }
+    const std::string state = view.record ? view.record->state : view.queued ? view.queued->state : "";
+    return !state.empty() ? fmt::format("its job has ended ({})", escaped(state))
+           : view.asked   ? "its job has left the queue"
+                          : "";
+}
+
 std::string state_line(const RunView& view) {
     const RunStatus& status = *view.status;
     std::string text = fmt::format("state     {}", name_of(status.state));
@@ -66,7 +78,10 @@ std::string state_line(const RunView& view) {
         const std::string follows = what_follows(view);
         return text + fmt::format(", exit code {}{}{}\n", status.end->code, follows.empty() ? "" : "; ", follows);
     }
-    if (view.gone) {
+    if (const std::string over = job_is_over(view); !over.empty()) {
+        text += fmt::format(" when last seen, {} ago: {}; `{} submit` resumes from what is committed",
+                            whole_seconds_text(view.age), over, program_name());
+    } else if (view.gone) {
         text += fmt::format(" when last seen, {} ago: its process is gone", whole_seconds_text(view.age));
     } else if (is_stale(view)) {
         const bool is_suspended = view.queued && view.queued->state == "SUSPENDED";
@@ -143,7 +158,7 @@ bool is_done(const RunView& view) {
     }
     const bool ended = view.status && view.status->end;
     if (view.job.empty()) {
-        return ended || view.gone;
+        return ended || view.gone || (!view.status && view.owner.empty());
     }
     return ended && view.status->job == view.job && !is_followed(*view.status);
 }
@@ -189,14 +204,15 @@ std::string status_text(const RunView& view) {
     if (are_counted) {
         text += progress_line(status);
     }
-    if (!status.end && status.state != RunState::preparing) {
+    const bool goes_on = !status.end && job_is_over(view).empty();
+    if (goes_on && status.state != RunState::preparing) {
         text += rate_line(status);
     }
     text += slurm_line(view) + chain_line(view) + log_line(view);
     if (status.end && !status.end->text.id.empty()) {
         text += "reason    " + render(status.end->text) + '\n';
     }
-    return status.ranks.empty() || status.end ? text : text + rank_rows(status);
+    return status.ranks.empty() || !goes_on ? text : text + rank_rows(status);
 }
 
 std::string status_json(const RunView& view) {

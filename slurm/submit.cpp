@@ -74,16 +74,31 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
                                             .what = fmt::format("did not answer within {} s", submit_patience.count()),
                                             .hint = "`squeue --me` shows whether it accepted the job anyway"});
     }
-    if (result->exit_code != 0) {
+    return *result;
+}
+
+void check_acceptance(const ChildResult& result) {
+    if (result.exit_code != 0) {
         throw Error(
             ExitCode::unavailable,
             {.id = "E-SLM-075",
              .where = "sbatch",
-             .what = fmt::format("rejected the job with exit code {}: {}", result->exit_code, complaint_of(*result)),
+             .what = fmt::format("rejected the job with exit code {}: {}", result.exit_code, complaint_of(result)),
              .hint = "correct [slurm] in the job file (slurm.skip and slurm.extra are for sites' rules), or wait for "
                      "Slurm: `sinfo` shows whether its controller is up"});
     }
-    return *result;
+}
+
+/// Of a job that was rejected: what the run's folder keeps has been there before.
+void remove_run_files(const ScriptPaths& paths, bool folder_is_new) {
+    static_cast<void>(try_to_remove_file(paths.retry_request()));
+    if (folder_is_new) {
+        for (const std::filesystem::path& file : {paths.plan(), paths.script(), paths.options(), paths.lock()}) {
+            static_cast<void>(try_to_remove_file(file));
+        }
+        static_cast<void>(remove_empty_folder(paths.logs()));
+        static_cast<void>(remove_empty_folder(paths.run_folder));
+    }
 }
 
 void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths,
@@ -144,12 +159,17 @@ void check_user_options(const std::vector<std::string>& options) {
 Submission submit(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths,
                   const std::vector<std::string>& more) {
     const RunPaths run = run_paths(job.output.path, {});
+    const bool folder_is_new = !status_of(paths.run_folder);
     const RunFolders folders = make_run_folder(run);
     const Descriptor lock = lock_submission(paths);
     refuse_second_job(paths);
     refuse_foreign_file_beside(run);
     write_run_files(job, paths, deaths, more);
     const ChildResult result = call_sbatch(sbatch_words({"--parsable"}, more, paths.script()));
+    if (result.exit_code != 0) {
+        remove_run_files(paths, folder_is_new);
+    }
+    check_acceptance(result);
     const std::optional<Submission> submission = parse_submission(result.out);
     if (!submission) {
         throw Error(ExitCode::unavailable, {.id = "E-SLM-075",
@@ -171,7 +191,9 @@ Submission submit(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths 
 
 std::string test_submission(const JobConfig& job, const ScriptPaths& paths, const std::vector<std::string>& more) {
     const TemporaryScript script(batch_script(job, paths));
-    return call_sbatch(sbatch_words({"--test-only"}, more, script.path())).err;
+    const ChildResult result = call_sbatch(sbatch_words({"--test-only"}, more, script.path()));
+    check_acceptance(result);
+    return result.err;
 }
 
 }  // namespace sluice

@@ -112,6 +112,12 @@ std::string problem_with_option(std::string_view option, OptionOrigin origin) {
     }
     const std::span<const std::string_view> ours =
         in_a_script ? std::span<const std::string_view>(skippable_options) : needed_options;
+    const auto is_one_of = [&](std::span<const std::string_view> names) {
+        return std::ranges::find(names, name) != names.end();
+    };
+    if (!in_a_script && is_one_of(skippable_options) && !is_one_of(needed_options)) {
+        return {};  // as --mem: a whole name is no abbreviation
+    }
     if (stands_for_one_of(name, ours)) {
         return refuse("an option that sluice does not set itself; most have a key of their own in [slurm]");
     }

@@ -19,6 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 /// The script in Slurm's job 7, whose ranks stop early in good order.
 class StoppedAttempt {
@@ -96,11 +97,22 @@ TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsItAndTellsWhenSlurmRefuses)
 }
 
 TEST(BatchRun, DoesNotComplainWhereSlurmItselfHasQueuedTheJobAgain) {
-    const StoppedAttempt after_a_nodes_loss;
-    after_a_nodes_loss.add("squeue", "echo PENDING");
+    const auto complains = [](const std::string& restarts_known, const std::string& restarts_made) {
+        const StoppedAttempt after_a_nodes_loss;  // while the script runs, squeue says COMPLETING
+        after_a_nodes_loss.add(
+            "scontrol", "case $* in *show*) echo 'JobId=7 JobName=a Requeue=1 Restarts=" + restarts_made +
+                            " BatchFlag=1'; exit ;; esac; echo 'Job is pending execution for job 7' >&2; exit 1");
+        return after_a_nodes_loss.run({{"SLUICE_RESUME", "requeue"},
+                                       {"SLUICE_MAX", "9"},
+                                       {"SLUICE_ATTEMPT", "0"},
+                                       {"SLURM_RESTART_COUNT", restarts_known}});
+    };
+    const std::string none_follows = "Slurm has not queued another attempt";
 
-    EXPECT_EQ(after_a_nodes_loss.run({{"SLUICE_RESUME", "requeue"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "0"}}), "");
-    EXPECT_THAT(after_a_nodes_loss.requests(), HasSubstr("scontrol requeue 7"));
+    EXPECT_THAT(complains("0", "1"), Not(HasSubstr(none_follows)));
+    EXPECT_THAT(complains("3", "4"), Not(HasSubstr(none_follows)));
+    EXPECT_THAT(complains("0", "0"), HasSubstr(none_follows));
+    EXPECT_THAT(complains("4", "4"), HasSubstr(none_follows));
 }
 
 TEST(BatchRun, SaysInTheLogThatNoAttemptFollowsTheLastOneAllowed) {

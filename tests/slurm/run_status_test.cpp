@@ -230,6 +230,22 @@ TEST(StatusText, SaysWhenTheRunHasFallenSilent) {
         HasSubstr("running when last seen, 00:01:40 ago: its job is suspended\n"));
 }
 
+TEST(StatusText, SaysThatItsJobHasEndedWithoutAWord) {
+    RunStatus status = some_status();
+    status.job = "7";
+    RunView view{.status = status, .age = 6, .job = "7", .queued = QueuedJob{.state = "FAILED"}};
+
+    EXPECT_THAT(status_text(view), HasSubstr("when last seen, 00:00:06 ago: its job has ended (FAILED); `"));
+    EXPECT_THAT(status_text(view), Not(HasSubstr(" left")));
+    view.queued->state = "COMPLETING";
+    EXPECT_THAT(status_text(view), HasSubstr("running, 6.0 s ago\n"));
+    view.queued.reset();
+    view.asked = true;
+    EXPECT_THAT(status_text(view), HasSubstr(" ago: its job has left the queue; `"));
+    view.job = "8";
+    EXPECT_THAT(status_text(view), HasSubstr("running, 6.0 s ago\n")) << "a later job has the run";
+}
+
 TEST(StatusText, SaysThatTheProcessIsGone) {
     const RunView view{.status = some_status(), .age = 100, .gone = true};
 

@@ -78,11 +78,12 @@ TEST(ExtraOption, IsOneLongOptionOfHarmlessCharacters) {
 TEST(UserOption, MaySetAnewWhatKeysHaveSetButNotWhatTheJobNeeds) {
     const auto problem = [](const char* option) { return problem_with_option(option, OptionOrigin::command_line); };
 
-    for (const char* option : {"--qos=high", "--nodes=2", "--time=10", "--job-name=a b", "--dependency=afterok:1",
-                               "--kill-on-invalid-dep=yes"}) {
+    for (const char* option : {"--qos=high", "--nodes=2", "--time=10", "--mem=1G", "--job-name=a b",
+                               "--dependency=afterok:1", "--kill-on-invalid-dep=yes"}) {
         EXPECT_EQ(problem(option), "") << option;
     }
-    for (const char* option : {"--output=x", "--export=ALL", "--wrap=x", "--requeue", "script.sh", "-N2", "--qos=\n"}) {
+    for (const char* option :
+         {"--output=x", "--export=ALL", "--wrap=x", "--requeue", "--me=1G", "script.sh", "-N2", "--qos=\n"}) {
         EXPECT_NE(problem(option), "") << option;
     }
 }

@@ -138,6 +138,17 @@ TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
     }
 }
 
+TEST(Submit, LeavesNothingBehindOfAJobThatSbatchRejects) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 'invalid partition' >&2; exit 1");
+
+    const ProcessResult result = submit_job(job);
+
+    EXPECT_EQ(result.exit_code, 69) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
+}
+
 TEST(Submit, NamesAJobThatSlurmHasAcceptedButThatCannotBeNoted) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
