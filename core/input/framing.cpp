@@ -42,8 +42,7 @@ std::optional<Frame> LineFraming::find(std::string_view window, bool last) {
     const void* hit = rest.empty() ? nullptr : std::memchr(rest.data(), '\n', rest.size());
     if (hit == nullptr) {
         scanned_ = last ? 0 : window.size();
-        const std::size_t end = window.size() - (window.ends_with('\r') ? 1 : 0);
-        return last ? std::optional(Frame{end, window.size(), 0}) : std::nullopt;
+        return last ? std::optional(Frame{window.size(), window.size(), 0}) : std::nullopt;
     }
     scanned_ = 0;
     const auto feed = static_cast<std::size_t>(static_cast<const char*>(hit) - window.data());

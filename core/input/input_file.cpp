@@ -67,8 +67,10 @@ std::string start_of(const InputFile& file, std::size_t bytes) {
 }
 
 const Magic* compression(const InputFile& file) {
+    constexpr std::size_t longest = 10;
+    const std::string start = start_of(file, longest);
     for (const Magic& magic : compressed_starts) {
-        if (start_of(file, magic.bytes.size()) == magic.bytes) {
+        if (start.starts_with(magic.bytes)) {
             return &magic;
         }
     }

@@ -64,11 +64,12 @@ Descriptor open_weights(const std::filesystem::path& path, const std::string& wh
     }
     struct stat status = {};
     if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        throw Error(ExitCode::no_input,
-                    {"E-MOD-036", where, fmt::format("is {}, expected a file", kind_of_file(status)),
-                     S_ISDIR(status.st_mode)
-                         ? fmt::format("name a file in it, as in {}", escaped((path / "model.safetensors").native()))
-                         : std::string("check [model] weights")});
+        throw Error(
+            ExitCode::no_input,
+            {"E-MOD-036", where, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)),
+             S_ISDIR(status.st_mode)
+                 ? fmt::format("name a file in it, as in {}", escaped((path / "model.safetensors").native()))
+                 : std::string("check [model] weights")});
     }
     return file;
 }

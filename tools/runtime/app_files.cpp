@@ -29,7 +29,7 @@ Descriptor open_app_file(const AppFile& file) {
     }
     struct stat status = {};
     if (::fstat(opened.number(), &status) != 0 || !S_ISREG(status.st_mode)) {  // what is not cannot be checksummed
-        refuse_app_file(file, fmt::format("is {}, expected a file", kind_of_file(status)));
+        refuse_app_file(file, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)));
     }
     return opened;
 }

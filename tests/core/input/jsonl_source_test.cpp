@@ -81,7 +81,9 @@ TEST_F(JsonlSource, SaysHowToMendALine) {
     };
 
     EXPECT_EQ(hint(" \t\n"), "remove blank lines");
-    EXPECT_EQ(hint("{\"a\":1e400}\n"), "write it as a string, or leave the item out");
+    EXPECT_EQ(hint("{\"a\":1e400}\n"),
+              "write it as a string, also in a column that is not read, or leave the item out");
+    EXPECT_THAT(hint(R"({"a":"\ud83d"})"), HasSubstr("half of a surrogate pair"));
     EXPECT_EQ(hint("{\"a\":\n"), "write one JSON object per line, in UTF-8");
 }
 

@@ -74,6 +74,10 @@ TEST(SmallestQuota, IsThatOfAllGroupsAndNamesItsGroup) {
     EXPECT_EQ(least.group, smallest_quota({folder.path() / "job"}).group);
     EXPECT_NE(least.group, smallest_quota({folder.path() / "job" / "step"}).group);
     EXPECT_EQ(smallest_quota({folder.path() / "old"}).cpus, 2U);
+
+    write_file(folder.path() / "job" / "step" / "cpu.max", "300000 100000\n");
+    EXPECT_EQ(smallest_quota({folder.path() / "job" / "step", folder.path() / "job", folder.path()}).group, least.group)
+        << "all steps share the outermost";
     EXPECT_EQ(smallest_quota({folder.path(), folder.path() / "none"}).cpus, 0U);
 }
 
