@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "core/device/cuda_device.hpp"
@@ -180,7 +179,8 @@ public:
 
 class DecoderMemory : public test::DecoderOnGpu {};
 
-TEST_F(DecoderMemory, IsWhatThePlanSays) {
+/// The plan rounds up.
+TEST_F(DecoderMemory, IsNoMoreThanThePlanSaysAndHardlyLess) {
     constexpr std::uint32_t items = 500;
     std::vector<TokenSampling> samplings{test::sampled};
     for (const KvCache cache : {KvCache::as_computed, KvCache::fp8, KvCache::int8}) {
@@ -199,14 +199,13 @@ TEST_F(DecoderMemory, IsWhatThePlanSays) {
                                        .decoder(model.shape(), model.weights(), sampling, packed);
                 packed.pack(NodeMemory::of_process(packed.bytes()), {}, 2);
                 const std::uint64_t least = layer->least_bytes(items);
-                std::set<std::uint64_t> beside;  // the weights
                 for (const std::uint64_t more : {0U, 1U << 20U, 8U << 20U, 64U << 20U}) {
                     device.device_bytes = 0;
                     const auto made = layer->make_decoder(device, items, least + more);
-                    beside.insert(device.device_bytes - layer->bytes(device, items, least + more));
+                    const std::uint64_t planned = layer->bytes(device, items, least + more) + packed.bytes();
+                    EXPECT_LE(device.device_bytes, planned) << kind << ", " << more << " bytes more";
+                    EXPECT_GE(device.device_bytes, planned - (64U << 10U) - planned / 200) << kind << ", " << more;
                 }
-                EXPECT_EQ(beside, std::set{packed.bytes()})
-                    << kind << ", cache " << static_cast<int>(sampling.kv_cache);
             }
         }
     }
