@@ -104,8 +104,8 @@ struct JobConfig {
     friend bool operator==(const JobConfig&, const JobConfig&) = default;
 };
 
-/// "--set section.key=value": `value` is TOML, or a bare word taken as a string where a string is expected; empty: as if
-/// the file did not set the key.
+/// "--set section.key=value": `value` is TOML, or a bare word taken as a string where a string is expected; empty: as
+/// if the file did not set the key.
 struct Override {
     std::string key;
     std::string value;

@@ -42,6 +42,7 @@ std::vector<Finding> missing_instructions(const DoctorFacts& facts) {
         }
     }
     std::vector<Finding> findings;
+    findings.reserve(lacking.size());
     for (const auto& [instructions, ranks] : lacking) {
         findings.push_back(
             error("E-HWL-146", ExitCode::unavailable,
