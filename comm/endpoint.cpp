@@ -1,24 +1,43 @@
 #include "comm/endpoint.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/fault_point.hpp"
 
 namespace sluice {
 
 Endpoint::Endpoint(std::uint32_t depth, Doorbell& comm_bell)
     : depth_(depth),
       comm_bell_(comm_bell),
-      posts_(2 * std::size_t{depth} + 1),  // every slot's request and delivery, and the close
+      posts_(3 * std::size_t{depth} + 1),  // every slot's request, copy and delivery, and the close
       arrivals_(depth),
       requests_(2 * std::size_t{depth}, &driver_bell_),
-      deliveries_(2 * std::size_t{depth}, &driver_bell_) {}
+      deliveries_(2 * std::size_t{depth}, &driver_bell_),
+      targets_(depth) {}
 
 Ticket Endpoint::request(std::span<std::byte> to) {
     const auto slot = static_cast<std::uint32_t>(requested_ % depth_);
+    targets_[slot] = to;
     post({.kind = Post::Kind::request, .slot = slot, .to = to});
     return {.arrived = Event(requests_, ++requested_), .arrival = &arrivals_[slot]};
+}
+
+Interval Endpoint::fetch(const Ticket& ticket) {
+    const auto slot = static_cast<std::uint32_t>(fetched_++ % depth_);
+    const Arrival& arrival = arrivals_[slot];
+    expects(&arrival == ticket.arrival, "Endpoint: chunks are fetched in the order of their requests");
+    if (!arrival.items) {
+        return Transport::fetch(ticket);
+    }
+    const Instant began = Clock::now();
+    std::ranges::copy(*arrival.items, targets_[slot].begin());
+    fault_delay("scatter");
+    const Interval copied{began, Clock::now()};
+    post({.kind = Post::Kind::fetched, .slot = slot, .chunk = arrival.chunk});
+    return copied;
 }
 
 Event Endpoint::deliver(const Chunk& chunk, std::span<const std::byte> from) {

@@ -17,10 +17,10 @@ namespace sluice {
 
 /// A device driver's request to its rank's comm thread.
 struct Post {
-    enum class Kind { request, deliver, closed };
+    enum class Kind { request, fetched, deliver, closed };
     Kind kind = Kind::request;
-    std::uint32_t slot = 0;             ///< 0 … depth-1, round robin, separately for requests and deliveries.
-    Chunk chunk{};                      ///< deliver: the chunk of the outputs.
+    std::uint32_t slot = 0;             ///< 0 … depth-1, round robin, separately for each kind.
+    Chunk chunk{};                      ///< fetched: whose items were copied; deliver: the chunk of the outputs.
     std::span<std::byte> to{};          ///< request
     std::span<const std::byte> from{};  ///< deliver
     std::uint64_t checksum = 0;         ///< deliver: of `from`.
@@ -34,6 +34,7 @@ public:
     Endpoint(std::uint32_t depth, Doorbell& comm_bell);
 
     [[nodiscard]] Ticket request(std::span<std::byte> to) override;
+    [[nodiscard]] Interval fetch(const Ticket& ticket) override;
     [[nodiscard]] Event deliver(const Chunk& chunk, std::span<const std::byte> from) override;
     [[nodiscard]] Doorbell& bell() noexcept override { return driver_bell_; }
 
@@ -44,8 +45,9 @@ public:
     /// Takes the driver's next post; false if there is none.
     [[nodiscard]] bool take(Post& post);
 
-    /// Answers the driver's next request. The chunk counts as open from now on; the driver gets it by
-    /// complete_request(), so that it can be recorded first: it may end the process.
+    /// Answers the driver's next request. If the items lie elsewhere, the driver copies them from there, and posts that
+    /// it has. The chunk counts as open from now on; the driver gets it by complete_request(), so that it can be
+    /// recorded first: it may end the process.
     void answer(const Arrival& arrival);
     void complete_request();
     void complete_delivery();
@@ -85,7 +87,9 @@ private:
     std::exception_ptr failure_;
     std::atomic<bool> abandoned_{false};
 
-    std::uint64_t requested_ = 0;  // driver's side: posted
+    std::vector<std::span<std::byte>> targets_;  // driver's side: of request n at n % depth
+    std::uint64_t requested_ = 0;                // posted
+    std::uint64_t fetched_ = 0;
     std::uint64_t delivered_ = 0;
     std::uint64_t answered_ = 0;  // comm thread's side: completed
     std::uint64_t leaving_ = 0;

@@ -7,11 +7,7 @@
 namespace sluice {
 
 LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, CommTrace& trace, int rank)
-    : endpoints_(endpoints), server_(server), entry_(entry), trace_(trace), rank_(rank) {
-    for (const Endpoint& endpoint : endpoints) {
-        targets_.emplace_back(endpoint.depth());
-    }
-}
+    : endpoints_(endpoints), server_(server), entry_(entry), trace_(trace), rank_(rank) {}
 
 bool LocalHub::take_posts() {
     const bool moved = sluice::take_posts(
@@ -23,8 +19,10 @@ bool LocalHub::take_posts() {
 void LocalHub::take(Endpoint& endpoint, std::uint32_t device, const Post& post) {
     switch (post.kind) {
         case Post::Kind::request:
-            targets_[device][post.slot] = post.to;
             server_.request({rank_, device, post.slot});
+            break;
+        case Post::Kind::fetched:
+            server_.release(post.chunk);
             break;
         case Post::Kind::deliver:
             take_delivery(endpoint, post);
@@ -49,17 +47,11 @@ void LocalHub::take_delivery(Endpoint& endpoint, const Post& post) {
 }
 
 void LocalHub::fulfil(const Grant& grant) {
-    const Instant began = Clock::now();
+    Arrival arrival{.chunk = grant.chunk, .began = Clock::now()};
     if (!grant.chunk.end_of_input()) {
-        std::ranges::copy(grant.items, targets_[grant.to.device][grant.to.slot].begin());
-        server_.release(grant.chunk);
-        fault_delay("scatter");
-        trace_.scatter.add({.stage = Stage::scatter,
-                            .busy = {began, Clock::now()},
-                            .items = grant.chunk.count,
-                            .bytes = grant.items.size()});
+        arrival.items = grant.items;
     }
-    endpoints_[grant.to.device].answer({grant.chunk, began});
+    endpoints_[grant.to.device].answer(arrival);
     note_open_chunk(entry_, endpoints_);
     endpoints_[grant.to.device].complete_request();
 }

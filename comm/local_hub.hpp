@@ -13,9 +13,9 @@
 
 namespace sluice {
 
-/// Chunks that rank 0's comm thread sent and received, for all devices: messages of other ranks, from the first one's
-/// post to the last one's completion, and copies for devices of its own process. In a single process there are only
-/// copies, made one at a time by one thread; messages go both ways at once and are traced separately.
+/// Chunks that rank 0's comm thread sent and received: messages of other ranks, from the first one's post to the last
+/// one's completion, and copies of the results of its own process's devices. In a single process there are only copies,
+/// made one at a time by one thread; messages go both ways at once and are traced separately.
 struct CommTrace {
     CommTrace(int ranks, std::size_t chunks)
         : scatter(ranks > 1 ? "send" : "comm", chunks), gather(ranks > 1 ? "receive" : "comm", chunks) {}
@@ -24,7 +24,8 @@ struct CommTrace {
     ThreadTrace gather;
 };
 
-/// Serves the device drivers of the chunk server's own process by memory copies. Comm thread only.
+/// Serves the device drivers of the chunk server's own process: tells them where items lie, which they copy, and copies
+/// their results. Comm thread only.
 class LocalHub {
 public:
     /// `endpoints` (one per device), `server`, `entry` (where it records open chunks) and `trace` outlive it.
@@ -50,7 +51,6 @@ private:
     RankEntry& entry_;
     CommTrace& trace_;
     int rank_;
-    std::vector<std::vector<std::span<std::byte>>> targets_;  // [device][slot]: where a request's items go
     std::size_t closed_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "comm/mpi_remote_hub.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "comm/message_pieces.hpp"
 #include "comm/wire.hpp"
@@ -48,14 +49,15 @@ void end_chunk(MpiRemoteHub::Traffic& traffic, Instant now, std::uint64_t bytes)
 
 MpiRemoteHub::MpiRemoteHub(MpiSession& session, ChunkServer& server, CommTrace& trace, const MessageShape& shape,
                            const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged,
-                           std::uint32_t window)
+                           std::uint32_t window, SharedItems shared)
     : session_(session),
       server_(server),
       trace_(trace),
       shape_(shape),
+      shared_(std::move(shared)),
       devices_of_rank_(devices_of_rank),
       slots_(slots_of_others(shape, devices_of_rank)),
-      controls_(std::min(most_listening, 2 * slots_.size() + 2)),
+      controls_(std::min(most_listening, 3 * slots_.size() + 2)),
       listening_(controls_.size()),
       pending_((staged + slots_.size()) * grant_messages(shape) + window * result_messages(shape)),
       clock_bounds_(static_cast<std::size_t>(session.size())),
@@ -129,6 +131,9 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
         case ControlMessage::Kind::request:
             server_.request({rank, message.device, message.slot});
             break;
+        case ControlMessage::Kind::fetched:
+            server_.release(message.chunk());
+            break;
         case ControlMessage::Kind::result:
             receive_result(rank, message);
             break;
@@ -201,8 +206,12 @@ void MpiRemoteHub::send(const Grant& grant) {
                  .id = grant.chunk.id,
                  .first = grant.chunk.first,
                  .sent = slot.grant_begun};
-    slot.grant_messages = grant_messages(shape_);
-    if (grant.chunk.count > 0) {
+    const bool shares = shared_.are_of(slot.rank);
+    if (shares && !grant.items.empty()) {
+        slot.head.offset = static_cast<std::uint64_t>(grant.items.data() - shared_.memory.data());
+    }
+    slot.grant_messages = shares ? 1 : grant_messages(shape_);
+    if (grant.chunk.count > 0 && !shares) {
         begin_chunk(sent_[static_cast<std::size_t>(slot.rank)], slot.grant_begun);
     }
     session_.begin_send(raw_bytes(slot.head), grant.to.rank, tags::grant(grant.to.device, grant.to.slot, shape_.depth),
@@ -216,11 +225,13 @@ void MpiRemoteHub::send(const Grant& grant) {
                              &pending_.add(note)),
                   "MPI_Issend");
     }
-    fault_delay("scatter");
+    if (!shares) {
+        fault_delay("scatter");
+    }
 }
 
 void MpiRemoteHub::finish_grant(SlotState& slot) {
-    if (--slot.grant_messages == 0 && slot.head.count > 0) {
+    if (--slot.grant_messages == 0 && slot.head.count > 0 && !shared_.are_of(slot.rank)) {
         const Chunk chunk = slot.head.chunk();
         const Instant now = Clock::now();
         const std::uint64_t bytes = shape_.input_bytes(chunk.count);

@@ -33,9 +33,11 @@ private:
 /// Rank 0's end of the messages with all other ranks.
 class MpiRemoteHub final : public RemoteHub {
 public:
-    /// `session`, `server` and `trace` outlive it. `devices_of_rank` has an entry per rank, including rank 0.
+    /// `session`, `server` and `trace` outlive it. `devices_of_rank` has an entry per rank, including rank 0. Ranks of
+    /// `shared` get no items, but where these lie in its memory.
     MpiRemoteHub(MpiSession& session, ChunkServer& server, CommTrace& trace, const MessageShape& shape,
-                 const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged, std::uint32_t window);
+                 const std::vector<std::uint32_t>& devices_of_rank, std::uint32_t staged, std::uint32_t window,
+                 SharedItems shared = {});
     ~MpiRemoteHub() override;
 
     /// Throws RemoteFailure.
@@ -100,6 +102,7 @@ private:
     ChunkServer& server_;
     CommTrace& trace_;
     MessageShape shape_;
+    SharedItems shared_;
     std::vector<std::size_t> first_slot_of_rank_;
     std::vector<std::uint32_t> devices_of_rank_;
     std::vector<SlotState> slots_;

@@ -24,7 +24,7 @@ private:
 
 std::size_t messages_at_once(const MessageShape& shape, std::size_t devices) {
     const std::size_t request = 2 + piece_count(shape.input_bytes(shape.chunk_items), shape.largest_message);
-    const std::size_t result = 1 + piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
+    const std::size_t result = 2 + piece_count(shape.output_bytes(shape.chunk_items), shape.largest_message);
     return devices * shape.depth * (request + result) + 3;  // plus, per rank: stop, heartbeat, closed
 }
 
@@ -184,6 +184,9 @@ void MpiWorker::take(std::uint32_t device, const Post& post) {
         case Post::Kind::request:
             send_request(device, post);
             break;
+        case Post::Kind::fetched:
+            send_fetched(device, post);
+            break;
         case Post::Kind::deliver:
             send_result(device, post);
             break;
@@ -205,7 +208,7 @@ void MpiWorker::send_request(std::uint32_t device, const Post& post) {
     ++state.asked;
 
     // Receives are posted first, so that the answer arrives in its buffer without a copy.
-    const std::size_t pieces = piece_count(post.to.size(), shape_.largest_message);
+    const std::size_t pieces = options_.shared_items ? 0 : piece_count(post.to.size(), shape_.largest_message);
     slot.request_messages = 2 + pieces;
     slot.head_is_there = false;
     session_.begin_receive(raw_bytes(slot.head), 0, tags::grant(device, post.slot, shape_.depth), pending_.add(head));
@@ -217,6 +220,18 @@ void MpiWorker::send_request(std::uint32_t device, const Post& post) {
     send_control(slot.request, note);
 }
 
+void MpiWorker::send_fetched(std::uint32_t device, const Post& post) {
+    SlotState& slot = devices_[device].slots[post.slot];
+    ++slot.result_messages;
+    slot.fetched = {.kind = ControlMessage::Kind::fetched,
+                    .device = device,
+                    .slot = post.slot,
+                    .count = post.chunk.count,
+                    .id = post.chunk.id,
+                    .first = post.chunk.first};
+    send_control(slot.fetched, {.what = What::result, .device = device, .slot = post.slot});
+}
+
 void MpiWorker::send_result(std::uint32_t device, const Post& post) {
     DeviceState& state = devices_[device];
     SlotState& slot = state.slots[post.slot];
@@ -224,7 +239,7 @@ void MpiWorker::send_result(std::uint32_t device, const Post& post) {
     ++state.delivering;
 
     const std::size_t pieces = piece_count(post.from.size(), shape_.largest_message);
-    slot.result_messages = 1 + pieces;
+    slot.result_messages += 1 + pieces;
     slot.result = {.kind = ControlMessage::Kind::result,
                    .device = device,
                    .slot = post.slot,
@@ -269,7 +284,7 @@ void MpiWorker::complete_in_order(std::uint32_t device) {
         if (slot.request_messages != 0) {
             break;
         }
-        endpoints_[device].answer({slot.head.chunk(), slot.head_came});
+        endpoints_[device].answer({slot.head.chunk(), slot.head_came, items_of(slot.head)});
         note_open_chunk(entry_, endpoints_);
         endpoints_[device].complete_request();
     }
@@ -279,6 +294,16 @@ void MpiWorker::complete_in_order(std::uint32_t device) {
         }
         endpoints_[device].complete_delivery();
     }
+}
+
+std::optional<std::span<const std::byte>> MpiWorker::items_of(const ControlMessage& head) const {
+    if (!options_.shared_items || head.count == 0) {
+        return std::nullopt;
+    }
+    const std::size_t bytes = shape_.input_bytes(head.count);
+    expects(head.offset <= options_.shared_items->size() && bytes <= options_.shared_items->size() - head.offset,
+            "MpiWorker: a grant's items lie in the shared memory");
+    return options_.shared_items->subspan(head.offset, bytes);
 }
 
 bool MpiWorker::report_failure(MpiSession& session, const std::string& text, std::chrono::nanoseconds at_most) {

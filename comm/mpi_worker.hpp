@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -44,6 +46,8 @@ private:
 struct MpiWorkerOptions {
     Activity* activity = nullptr;  ///< Where its thread reports whether it waits; outlives it.
     std::chrono::nanoseconds longest_silence = std::chrono::seconds(5);  ///< Of rank 0, after a stop request.
+    /// Where rank 0 reads items, as this rank has mapped it; nullopt: they come as messages.
+    std::optional<std::span<const std::byte>> shared_items{};
 };
 
 /// The comm thread of a rank other than 0: sends its drivers' requests and results to rank 0 and receives chunks.
@@ -81,10 +85,12 @@ private:
         std::uint32_t device = 0;
         std::uint32_t slot = 0;
     };
-    /// State of a slot. A request is complete when it was sent and head and items arrived; a result when all was sent.
+    /// State of a slot. A request is complete when it was sent, and head and items arrived; a result when all was sent,
+    /// also that items were fetched.
     struct SlotState {
         ControlMessage request{};
         ControlMessage head{};
+        ControlMessage fetched{};
         ControlMessage result{};
         std::size_t request_messages = 0;  // still pending
         std::size_t result_messages = 0;
@@ -103,6 +109,7 @@ private:
     [[nodiscard]] bool in_transit() const;
     void take(std::uint32_t device, const Post& post);
     void send_request(std::uint32_t device, const Post& post);
+    void send_fetched(std::uint32_t device, const Post& post);
     void send_result(std::uint32_t device, const Post& post);
     void send_control(ControlMessage& message, const Note& note);
     void finish(const Note& note);
@@ -117,6 +124,8 @@ private:
     void look_for_root();
     void note_message_of_root();
     void complete_in_order(std::uint32_t device);
+    /// Where the items of a grant lie, if they did not come with it.
+    [[nodiscard]] std::optional<std::span<const std::byte>> items_of(const ControlMessage& head) const;
 
     MpiSession& session_;
     std::deque<Endpoint>& endpoints_;

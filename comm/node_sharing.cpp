@@ -1,5 +1,6 @@
 #include "comm/node_sharing.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -73,6 +74,14 @@ void pack_once_per_node(MpiSession& session, PackedWeights& weights, std::uint32
     }
     weights.pack(std::move(memory), share, threads);
     complete_asleep("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(session.node(), request); });
+}
+
+std::vector<bool> share_on_root_node(MpiSession& session, NodeMemory& memory) {
+    std::int64_t first = session.rank();
+    broadcast_asleep(session.node(), raw_bytes(first));
+    const bool shares = first == 0 && map_on_node(session, memory);
+    const std::vector<int> shared = session.all_gather(shares ? 1 : 0);
+    return {shared.begin(), shared.end()};
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "comm/mpi_session.hpp"
 #include "core/node_memory.hpp"
@@ -15,5 +16,9 @@ void broadcast_once_per_node(MpiSession& session, NodeMemory& memory);
 /// Packs the weights into memory shared by a node's ranks, each writing a share with up to `threads` threads; into
 /// memory of each rank's own if one of them cannot access the first one's. All ranks have the same layers. Collective.
 void pack_once_per_node(MpiSession& session, PackedWeights& weights, std::uint32_t threads);
+
+/// Maps rank 0's `memory` in the other ranks of its node, whose own must be empty and stays so if one of them cannot.
+/// Returns who shares it, by rank. Collective.
+[[nodiscard]] std::vector<bool> share_on_root_node(MpiSession& session, NodeMemory& memory);
 
 }  // namespace sluice

@@ -3,7 +3,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include "core/chunk.hpp"
 #include "core/clock.hpp"
@@ -19,7 +21,7 @@ inline constexpr std::chrono::milliseconds longest_farewell{200};
 /// Messages of a rank to rank 0, heads of grants, and messages of rank 0 to a whole rank. Sent as bytes: all ranks run
 /// the same build, which is checked at the start.
 struct ControlMessage {
-    enum class Kind : std::uint32_t { request, result, closed, heartbeat, failure, grant, stop, drain, end };
+    enum class Kind : std::uint32_t { request, fetched, result, closed, heartbeat, failure, grant, stop, drain, end };
     Kind kind = Kind::request;
     std::uint32_t device = 0;
     std::uint32_t slot = 0;
@@ -27,11 +29,22 @@ struct ControlMessage {
     std::uint64_t id = 0;
     std::uint64_t first = 0;
     std::uint64_t checksum = 0;  ///< result: of the outputs when they left the device.
+    std::uint64_t offset = 0;    ///< grant to a rank that shares rank 0's memory: where its items begin there.
     Instant sent{};              ///< request, result, grant: send time, by the sender's clock.
 
     [[nodiscard]] Chunk chunk() const noexcept { return {id, first, count}; }
 };
-static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 48);
+static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMessage) == 56);
+
+/// Which ranks copy their chunks' items from the memory where rank 0 reads them, and get none as messages.
+struct SharedItems {
+    std::vector<bool> ranks{};      ///< By rank; rank 0 does. None: only rank 0.
+    std::span<std::byte> memory{};  ///< As this rank has mapped it.
+
+    [[nodiscard]] bool are_of(int rank) const noexcept {
+        return rank == 0 || (static_cast<std::size_t>(rank) < ranks.size() && ranks[static_cast<std::size_t>(rank)]);
+    }
+};
 
 /// Message sizes, known to both sides before the first message.
 struct MessageShape {

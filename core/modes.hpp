@@ -69,6 +69,14 @@ enum class Distribution { pull, fixed };  ///< `fixed` is "static" in the job fi
 template <>
 inline constexpr std::array<std::string_view, 2> words_of<Distribution>{"pull", "static"};
 
+/// How items reach the other ranks of rank 0's node.
+enum class Scatter : std::uint8_t {
+    memory,    ///< They copy them from the memory where rank 0 reads them.
+    messages,  ///< By MPI, as to ranks of other nodes.
+};
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<Scatter>{"memory", "messages"};
+
 /// Where a rank's threads run.
 enum class BindMode : std::uint8_t {
     gpu_local,  ///< On the CPUs assigned by place(), within the launcher's mask.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "core/chunk.hpp"
@@ -14,9 +15,11 @@ namespace sluice {
 struct Arrival {
     Chunk chunk{};
     Instant began{};  ///< Start of the transfer; the ticket's event has its end.
+    /// Where they lie; nullopt: in the request's buffer.
+    std::optional<std::span<const std::byte>> items{};
 };
 
-/// A requested chunk: once `arrived` is ready, *arrival tells which chunk it is.
+/// A requested chunk: once `arrived` is ready, *arrival tells which chunk it is, and fetch() gets its items.
 struct Ticket {
     Event arrived;
     const Arrival* arrival = nullptr;  ///< Owned by the transport; valid until the next request into the same buffer.
@@ -28,6 +31,12 @@ public:
     /// Requests the next chunk's items into `to`, which stays alive and untouched until `arrived` is ready. Tickets
     /// arrive in the order of the requests. After the last chunk every ticket yields end_of_input().
     [[nodiscard]] virtual Ticket request(std::span<std::byte> to) = 0;
+
+    /// Makes the items of a chunk that has arrived lie in its request's buffer: copies them there if they are elsewhere
+    /// in memory. Call once for each chunk, in the order of the requests. Returns when the items were moved.
+    [[nodiscard]] virtual Interval fetch(const Ticket& ticket) {
+        return {ticket.arrival->began, ticket.arrived.completed_at()};
+    }
 
     /// Hands over the outputs of `chunk`; `from` stays alive and unchanged until the event is ready. Deliveries
     /// complete in the order of the calls.

@@ -124,14 +124,15 @@ public:
         }
         for (std::size_t device = 0; device < trace.devices.size(); ++device) {
             for (const auto& [stage, member] : chunk_stages) {
-                const bool moves_items = stage == Stage::scatter || stage == Stage::gather;
-                if (!moves_items || (trace.rank == 0 && !traced[index_of(stage)])) {
+                const bool is_by_comm_thread =
+                    stage == Stage::gather || (stage == Stage::scatter && !trace.copies_items);
+                if (!is_by_comm_thread || (trace.rank == 0 && !traced[index_of(stage)])) {
                     add_device(device, stage, member);
                 }
             }
         }
         result_.written = find_written_stretch(trace);
-        if (trace.rank != 0) {
+        if (trace.rank != 0 && !trace.copies_items) {
             find_receiving();
         }
     }
@@ -191,7 +192,7 @@ private:
     }
 
     void add_device(std::size_t device, Stage stage, Interval ChunkSpans::*member) {
-        InstanceTotals instance{.stage = stage, .name = device_name(trace_, device)};
+        InstanceTotals instance{.stage = stage, .name = device_name(trace_, device), .of_device = true};
         if (stage == Stage::compute) {
             instance.delayed = trace_.devices[device].run_delay();
             instance.steady = find_steady_stretch(trace_.devices[device]);

@@ -31,6 +31,7 @@ struct InstanceTotals {
     std::string name{};  ///< "device 0 (host)", "reader 1"; shared by the stages that a thread alternates between.
     std::chrono::nanoseconds busy{0};  ///< With at least one operation in progress, so never longer than the run.
     std::uint64_t items = 0;
+    bool of_device = false;                             ///< Not of a host thread that serves several.
     std::uint64_t bytes = 0;                            ///< 0: not recorded.
     std::optional<std::chrono::nanoseconds> delayed{};  ///< Time in which its thread was runnable but had no CPU.
     std::optional<SteadyStretch> steady{};              ///< Only of devices that computed at least two chunks.
@@ -50,9 +51,9 @@ struct WallView {
     friend bool operator==(const WallView&, const WallView&) = default;
 };
 
-/// Where one rank's time went. While it was suspended nothing was busy, active or under way. Scatter and gather are
-/// rank 0's work for all ranks; the time that other ranks wait for items, or for their results to be accepted, is not
-/// counted as work.
+/// Where one rank's time went. While it was suspended nothing was busy, active or under way. Scatter is
+/// the work of the rank that copies the items, and rank 0's for ranks that get messages; gather is rank 0's. The time
+/// that other ranks wait for items, or for their results to be accepted, is not counted as work.
 struct Breakdown {
     std::chrono::nanoseconds run{0};                ///< finish - start, suspensions included.
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).

@@ -15,7 +15,7 @@ namespace {
 using std::chrono::nanoseconds;
 using Moment = RelativeMilestones::Moment;
 
-std::vector<ChunkDurations> sampled_chunks(const DeviceTrace& device) {
+std::vector<ChunkDurations> sampled_chunks(const DeviceTrace& device, bool copies_items) {
     const std::span<const ChunkSpans> chunks = device.chunks();
     const std::size_t count = std::min(chunks.size(), most_sampled_chunks);
     std::vector<ChunkDurations> times;
@@ -23,6 +23,7 @@ std::vector<ChunkDurations> sampled_chunks(const DeviceTrace& device) {
         const ChunkSpans& spans = chunks[i * chunks.size() / count];
         const auto length = [](const Interval& interval) { return interval.end - interval.begin; };
         times.push_back({.items = std::max(spans.chunk.count, 1U),
+                         .copy = copies_items ? std::optional(length(spans.scatter)) : std::nullopt,
                          .upload = length(spans.upload),
                          .compute = length(spans.compute),
                          .download = length(spans.download)});
@@ -37,17 +38,21 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RelativeMilestones, start, driver_begin, driv
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RelativeInterval, begin, end)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SteadyStretch, items, time, busy)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StageTotals, busy, active, exposed, chunks, items)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(InstanceTotals, stage, name, busy, items, bytes, delayed, steady)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(InstanceTotals, stage, name, busy, items, of_device, bytes, delayed, steady)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WallView, stages, overlapped, phases, waiting, suspended)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Breakdown, run, stages, wall, instances, receiving, written, invalid)
 
 /// Without names: there are hundreds for each device.
 void to_json(nlohmann::json& to, const ChunkDurations& from) {
-    to = {from.items, from.upload, from.compute, from.download};
+    to = {from.items, from.copy, from.upload, from.compute, from.download};
 }
 
 void from_json(const nlohmann::json& from, ChunkDurations& to) {
-    to = {.items = from.at(0), .upload = from.at(1), .compute = from.at(2), .download = from.at(3)};
+    to = {.items = from.at(0),
+          .copy = from.at(1).get<std::optional<nanoseconds>>(),
+          .upload = from.at(2),
+          .compute = from.at(3),
+          .download = from.at(4)};
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CertificationChecks, checked, corrected)
@@ -132,7 +137,7 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
         trace.suspended.empty() ? std::nullopt : std::optional(without_suspensions(trace));
     const RankTrace& awake = copy ? *copy : trace;
     for (const DeviceTrace& device : awake.devices) {
-        report.device_chunks.push_back(sampled_chunks(device));
+        report.device_chunks.push_back(sampled_chunks(device, trace.copies_items));
         report.certification = together(report.certification, device.certification());
         add_counts(report.counts, device.counts());
     }
@@ -156,7 +161,7 @@ void count_receipts(std::span<RankReport> ranks, std::span<LinkTraffic> links) {
     }
     Breakdown& root = ranks.front().breakdown;
     for (InstanceTotals& instance : root.instances) {
-        if (instance.stage == Stage::scatter) {
+        if (instance.stage == Stage::scatter && !instance.of_device) {
             instance.busy = std::max(instance.busy, std::min(longest, root.run));
         }
     }

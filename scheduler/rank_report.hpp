@@ -62,6 +62,7 @@ struct RankClock {
 /// Times of one chunk of `items` on a device.
 struct ChunkDurations {
     std::uint32_t items = 1;
+    std::optional<std::chrono::nanoseconds> copy{};  ///< Of its items, by its driver; nullopt: they came as messages.
     std::chrono::nanoseconds upload{0};
     std::chrono::nanoseconds compute{0};
     std::chrono::nanoseconds download{0};

@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint64_t most_chunks = 20'000;
 
 struct Engines {
-    double upload = 0;  ///< Times at which the engines are free again.
+    double copy = 0;  ///< Times at which the driver and the engines are free again.
+    double upload = 0;
     double compute = 0;
     double download = 0;
     std::size_t next = 0;  ///< Index of the next ChunkDurations.
@@ -72,9 +73,10 @@ public:
         const double read = std::max(may_read, readers_.oldest(chunk)) + items * plan_.read;
         readers_.put(chunk, read);
         double at = std::max({read, asked, room});
-        at = send_.serve(at, items * plan_.scatter);
+        const ChunkDurations& times = next_times(device);
+        at = scatter(device, at, items, times);
         staged_.put(chunk, at);
-        at = compute(device, at, items);
+        at = compute(device, at, items, times);
         at = receive_.serve(at, items * plan_.gather);
         give_back(device, chunk, at);
         write_ = std::max(at, write_) + items * plan_.write;
@@ -101,10 +103,21 @@ private:
         }
     }
 
-    double compute(std::size_t device, double at, double items) {
-        Engines& engine = engines_[device];
+    const ChunkDurations& next_times(std::size_t device) {
         const std::vector<ChunkDurations>& chunks = plan_.devices[device];
-        const ChunkDurations& times = chunks[engine.next++ % chunks.size()];
+        return chunks[engines_[device].next++ % chunks.size()];
+    }
+
+    double scatter(std::size_t device, double at, double items, const ChunkDurations& times) {
+        if (!times.copy) {
+            return send_.serve(at, items * plan_.scatter);
+        }
+        double& free = engines_[device].copy;
+        return free = std::max(at, free) + items / times.items * Seconds(*times.copy).count();
+    }
+
+    double compute(std::size_t device, double at, double items, const ChunkDurations& times) {
+        Engines& engine = engines_[device];
         const double share = items / times.items;
         const auto serve = [&](double& free, std::chrono::nanoseconds time) {
             at = free = std::max(at, free) + share * Seconds(time).count();

@@ -22,7 +22,7 @@ struct ReplayPlan {
     Distribution distribution = Distribution::pull;
     std::uint32_t readers = 1;
     double read = 0;                                   ///< Read and parse, by one reader.
-    double scatter = 0;                                ///< To any device.
+    double scatter = 0;                                ///< As messages, to any device whose driver does not copy.
     double gather = 0;                                 ///< From any device.
     double write = 0;                                  ///< Write and commit.
     std::vector<std::vector<ChunkDurations>> devices;  ///< The chunks of each, repeated cyclically. At least one each.

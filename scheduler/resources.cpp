@@ -37,15 +37,19 @@ private:
 
 std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks) {
     using namespace resource_kinds;
-    static constexpr std::array<const ResourceKind*, 6> one_process{&readers, &comm_thread, &upload,
-                                                                    &compute, &download,    &writer};
-    static constexpr std::array<const ResourceKind*, 7> several{&readers,  &link,      &upload, &compute,
-                                                                &download, &link_back, &writer};
+    static constexpr std::array<const ResourceKind*, 7> one_process{&readers,  &copies,      &upload, &compute,
+                                                                    &download, &comm_thread, &writer};
+    static constexpr std::array<const ResourceKind*, 8> several{&readers, &link,     &copies,    &upload,
+                                                                &compute, &download, &link_back, &writer};
     return ranks > 1 ? std::span<const ResourceKind* const>(several) : one_process;
 }
 
 bool is_of_devices(Stage stage) {
     return stage == Stage::upload || stage == Stage::compute || stage == Stage::download;
+}
+
+bool is_of_devices(const ResourceKind& kind) {
+    return kind.of_devices.value_or(is_of_devices(*kind.stages[0]));
 }
 
 bool does(const ResourceKind& kind, Stage stage) {
@@ -56,7 +60,7 @@ std::vector<Instance> instances_of(std::span<const RankReport> ranks, const Reso
     std::map<std::pair<int, std::string>, Instance> found;
     for (const RankReport& rank : ranks) {
         for (const InstanceTotals& totals : rank.breakdown.instances) {
-            if (does(kind, totals.stage)) {
+            if (does(kind, totals.stage) && totals.of_device == kind.of_devices.value_or(totals.of_device)) {
                 Instance& instance = found[{rank.rank, totals.name}];
                 instance.rank = rank.rank;
                 instance.name = totals.name;
@@ -131,7 +135,7 @@ std::vector<Resource> resources_of(const RunReport& run) {
     std::vector<Resource> resources;
     for (const ResourceKind* const kind : kinds_of_run(run.ranks.size())) {
         Resource resource{.kind = kind, .instances = instances_of(run.ranks, *kind)};
-        const auto distribution = is_of_devices(*kind->stages[0]) ? run.distribution : Distribution::pull;
+        const auto distribution = is_of_devices(*kind) ? run.distribution : Distribution::pull;
         if (const auto capacity = capacity_of(resource.instances, run.items_done, distribution)) {
             resource.capacity = *capacity;
             resources.push_back(std::move(resource));

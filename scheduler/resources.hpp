@@ -16,28 +16,35 @@
 namespace sluice {
 
 /// Stages that one kind of thread or engine alternates between.
+///
+/// A chunk's items are copied by the driver of its device, or sent by rank 0's comm thread.
 struct ResourceKind {
     std::string_view name;
     std::array<std::optional<Stage>, 2> stages;
     bool includes_waits = false;  ///< A message is on its way until its receiver has taken it, however long it is busy.
+    std::optional<bool> of_devices{};  ///< Only devices, or only host threads that serve several of them.
 };
 namespace resource_kinds {
 inline constexpr ResourceKind readers{"readers", {Stage::read, Stage::parse}};
-inline constexpr ResourceKind link{"link", {Stage::scatter}, true};
+inline constexpr ResourceKind copies{"copies", {Stage::scatter}, false, true};
+inline constexpr ResourceKind link{"link", {Stage::scatter}, true, false};
 inline constexpr ResourceKind link_back{"link back", {Stage::gather}, true};
-inline constexpr ResourceKind comm_thread{"comm thread", {Stage::scatter, Stage::gather}};
+inline constexpr ResourceKind comm_thread{"comm thread", {Stage::gather}};
 inline constexpr ResourceKind upload{"upload", {Stage::upload}};
 inline constexpr ResourceKind compute{"compute", {Stage::compute}};
 inline constexpr ResourceKind download{"download", {Stage::download}};
 inline constexpr ResourceKind writer{"writer", {Stage::write, Stage::commit}};
 }  // namespace resource_kinds
 
-/// In a single process the comm thread copies both inputs and outputs; between ranks, messages go both ways at once.
+/// In a single process the comm thread copies outputs; between ranks, messages go both ways at once.
 [[nodiscard]] std::span<const ResourceKind* const> kinds_of_run(std::size_t ranks);
 
 /// Whether devices do it, not a host thread that serves several of them.
 [[nodiscard]] bool is_of_devices(Stage stage);
 [[nodiscard]] bool does(const ResourceKind& kind, Stage stage);
+
+/// The same of a kind: each of its instances serves one device.
+[[nodiscard]] bool is_of_devices(const ResourceKind& kind);
 
 /// One thread, or one engine of a device.
 struct Instance {

@@ -31,9 +31,12 @@ double seconds(nanoseconds time) {
 
 void add_capacities(Verdict& verdict, const RunReport& run) {
     for (const Stage stage : all_stages) {
-        const ResourceKind kind{.name = {}, .stages = {stage}};
-        verdict.capacity[index_of(stage)] =
-            capacity_of(instances_of(run.ranks, kind), run.items_done, Distribution::pull);
+        std::optional<double>& least = verdict.capacity[index_of(stage)];
+        for (const bool of_devices : {false, true}) {
+            const ResourceKind kind{.name = {}, .stages = {stage}, .of_devices = of_devices};
+            const auto capacity = capacity_of(instances_of(run.ranks, kind), run.items_done, Distribution::pull);
+            least = least && capacity ? std::min(least, capacity) : least ? least : capacity;
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/wording.hpp"
+#include "scheduler/resources.hpp"
 #include "scheduler/verdict.hpp"
 
 namespace sluice {
@@ -20,6 +21,11 @@ std::string_view setting_of(const RunReport& run, std::string_view name) {
     return {};
 }
 
+/// Whether a rank gets items as messages.
+bool is_sent(const RunReport& run) {
+    return !instances_of(run.ranks, resource_kinds::link).empty();
+}
+
 std::string advice(Stage stage, const RunReport& run) {
     const std::string_view input = setting_of(run, "input.format");
     const bool has_scores = setting_of(run, "output.scores") == "true";
@@ -32,7 +38,9 @@ std::string advice(Stage stage, const RunReport& run) {
                        ? "more cores for rank 0 help"
                        : "an input that needs no parsing helps (.u8, .npy), or more cores for rank 0";
         case Stage::scatter:
-            return "a faster network out of rank 0's node helps";  // items are packed alike, whatever the input
+            return is_sent(run) ? "a faster network out of rank 0's node helps"  // packed alike, whatever the input
+                                : "items are copied as fast as the drivers reach rank 0's memory: ranks bound near "
+                                  "their devices help, or more of them";
         case Stage::upload:
             return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:

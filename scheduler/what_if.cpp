@@ -62,6 +62,11 @@ ReplayPlan without_half_of(const ReplayPlan& plan, const RunReport& run, Stage s
             break;
         case Stage::scatter:
             faster.scatter /= 2;
+            for (std::vector<ChunkDurations>& chunks : faster.devices) {
+                for (ChunkDurations& times : chunks) {
+                    times.copy = times.copy ? std::optional(*times.copy / 2) : std::nullopt;
+                }
+            }
             break;
         case Stage::upload:
             speed_up(faster, &ChunkDurations::upload);

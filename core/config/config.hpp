@@ -71,6 +71,7 @@ struct JobConfig {
     struct Pipeline {
         PipelineMode mode = PipelineMode::overlap;
         Distribution distribution = Distribution::pull;
+        Scatter scatter = Scatter::memory;
         std::optional<std::uint32_t> chunk_items;  ///< nullopt = "auto".
         std::optional<std::uint32_t> depth;        ///< nullopt = "auto".
         friend bool operator==(const Pipeline&, const Pipeline&) = default;

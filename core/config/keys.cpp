@@ -211,6 +211,9 @@ constexpr std::array keys{
     key<&Job::pipeline, &Pipeline::distribution>(
         choice("pipeline", "distribution", words_of<Distribution>, "\"pull\"",
                "pull: a device asks for chunks when it has room; static: an equal share for each.")),
+    key<&Job::pipeline, &Pipeline::scatter>(
+        choice("pipeline", "scatter", words_of<Scatter>, "\"memory\"",
+               "memory: ranks of rank 0's node copy items from its memory; messages: by MPI, as to other nodes.")),
     key<&Job::pipeline, &Pipeline::chunk_items>(count("pipeline", "chunk_items", {1, most_chunk_items}, "\"auto\"",
                                                       "Items that are transferred and computed together.", "auto")),
     key<&Job::pipeline, &Pipeline::depth>(

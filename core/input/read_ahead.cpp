@@ -61,6 +61,8 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
       part_count_(parts_.parts()),
       input_bytes_(options.input_bytes),
       bell_(bell),
+      own_memory_(NodeMemory::of_process(
+          options.memory.empty() ? staged_bytes(options.staged, grid.chunk_items(), input_bytes_) : 0)),
       bins_(options.staged),
       next_(parts_.parts_done()),
       wanted_(options.on_demand ? grid.begin() : grid.chunks()),
@@ -68,9 +70,12 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
       reading_(options.readers),
       first_bad_(part_count_) {
     expects(options.staged >= 1 && options.readers >= 1, "ReadAhead: one chunk and one reader at least");
+    const std::size_t bin_bytes = std::size_t{grid.chunk_items()} * input_bytes_;
+    const std::span<std::byte> memory = options.memory.empty() ? own_memory_.bytes() : options.memory;
+    expects(memory.size() == bin_bytes * bins_.size(), "ReadAhead: memory of staged_bytes()");
     for (std::uint64_t id = grid.begin(); id < grid.begin() + bins_.size(); ++id) {
         Bin& bin = bin_of(id);
-        bin.items.resize(std::size_t{grid.chunk_items()} * input_bytes_);
+        bin.items = memory.subspan((id % bins_.size()) * bin_bytes, bin_bytes);
         bin.missing = id < grid.chunks() ? parts_.parts_of(id) : 0;
         bin.turn = 2 * (id / bins_.size());
     }
@@ -108,7 +113,7 @@ std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) {
         return std::nullopt;
     }
     const std::uint32_t count = ChunkGrid(items(), parts_.grid().chunk_items()).at(id).count;
-    return std::span(bin.items).first(std::size_t{count} * input_bytes_);
+    return bin.items.first(std::size_t{count} * input_bytes_);
 }
 
 void ReadAhead::release(std::uint64_t id) {
@@ -159,8 +164,8 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
             complete_part(part.chunk.id);
             continue;
         }
-        const auto items = std::span(bin.items).subspan(std::size_t{part.begin} * input_bytes_,
-                                                        std::size_t{part.count} * input_bytes_);
+        const auto items =
+            bin.items.subspan(std::size_t{part.begin} * input_bytes_, std::size_t{part.count} * input_bytes_);
         const Instant begin = Clock::now();
         const InnerWork before = file_reads_of_thread();
         activity.work(Stage::read, part.chunk.id);

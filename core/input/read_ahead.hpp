@@ -15,6 +15,7 @@
 #include "core/doorbell.hpp"
 #include "core/input/chunk_parts.hpp"
 #include "core/input/item_source.hpp"
+#include "core/node_memory.hpp"
 #include "core/trace/activities.hpp"
 #include "core/trace/trace.hpp"
 
@@ -25,8 +26,15 @@ struct ReadAheadOptions {
     std::uint32_t staged = 8;          ///< Most chunks in memory.
     std::uint32_t readers = 1;         ///< Threads.
     bool on_demand = false;            ///< A chunk is read only once take() has asked for it.
+    std::span<std::byte> memory{};     ///< For items, of staged_bytes() bytes; outlives the object. Empty: its own.
     Activities* activities = nullptr;  ///< Where readers report what they are doing; outlives the object.
 };
+
+/// What a ReadAhead needs for `staged` chunks of `chunk_items` items.
+[[nodiscard]] constexpr std::size_t staged_bytes(std::uint32_t staged, std::uint32_t chunk_items,
+                                                 std::uint32_t input_bytes) noexcept {
+    return std::size_t{staged} * chunk_items * input_bytes;
+}
 
 /// Reader threads that keep the next chunks of an input in memory. All work on parts of the oldest unread chunk, so
 /// that it is ready as soon as possible. A single thread takes and releases chunks, without locks or allocation.
@@ -62,7 +70,7 @@ private:
     struct alignas(64) Bin {
         std::atomic<std::uint64_t> turn{0};     // 2g: free for its g-th chunk; 2g + 1: holds it
         std::atomic<std::uint32_t> missing{0};  // parts of that chunk that are not read yet
-        std::vector<std::byte> items;
+        std::span<std::byte> items;
     };
 
     [[nodiscard]] Bin& bin_of(std::uint64_t id) { return bins_[id % bins_.size()]; }
@@ -82,6 +90,7 @@ private:
     std::uint32_t input_bytes_;
     Doorbell& bell_;
     Doorbell released_;
+    NodeMemory own_memory_;
     std::vector<Bin> bins_;
     std::vector<ThreadRecord> records_;  // each written by its reader until that ends
     Activities own_activities_;

@@ -26,7 +26,7 @@ namespace sluice {
 /// Time spans of one chunk on one device. `Interval{}` means that the stage did not take place.
 struct ChunkSpans {
     Chunk chunk{};
-    Interval scatter{};  ///< From the request to the arrival of the items, as the device's driver saw it.
+    Interval scatter{};  ///< The driver's copy of the items, or from the first of their messages to the last.
     Interval upload{};
     Interval compute{};
     Interval download{};
@@ -261,6 +261,7 @@ struct RankTrace {
     std::vector<DeviceTrace> devices;
     std::vector<ThreadTrace> threads;
     std::vector<PhaseSpan> phases;
+    bool copies_items = false;         ///< Its drivers copied their chunks' items; elsewhere they waited for messages.
     std::vector<ThreadUsage> usage{};  ///< Of threads that have ended.
     std::vector<std::string> gpus{};   ///< Models of the devices if these are GPUs.
     /// When the process did not run (SIGSTOP, scontrol suspend); in order, disjoint.

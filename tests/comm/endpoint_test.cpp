@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -64,6 +65,43 @@ TEST_F(EndpointTest, AnswersRequestsInTheirOrderSlotAfterSlot) {
         EXPECT_NE(endpoint_.bell().listen(), before) << "the driver is woken";
         endpoint_.complete_delivery();
     }
+}
+
+TEST_F(EndpointTest, CopiesItemsThatLieElsewhereAndSaysSo) {
+    for (std::uint64_t turn = 0; turn < 5; ++turn) {
+        const std::array<std::byte, 4> there{std::byte{7}, std::byte(turn), std::byte{9}, std::byte{1}};
+        const Chunk chunk{turn, turn * 4, 3};
+        const Ticket ticket = endpoint_.request(bytes_);
+        static_cast<void>(taken(endpoint_));
+        endpoint_.answer({.chunk = chunk, .began = Clock::now(), .items = std::span(there).first(3)});
+        endpoint_.complete_request();
+        bytes_.fill(std::byte{0});
+        const Instant before = Clock::now();
+
+        const Interval copied = endpoint_.fetch(ticket);
+
+        EXPECT_EQ(bytes_, (std::array<std::byte, 4>{std::byte{7}, std::byte(turn), std::byte{9}, std::byte{0}}));
+        EXPECT_GE(copied.begin, before);
+        EXPECT_LE(copied.end, Clock::now());
+        const Post post = taken(endpoint_);
+        EXPECT_EQ(post.kind, Post::Kind::fetched);
+        EXPECT_EQ(post.slot, turn % depth);
+        EXPECT_EQ(post.chunk, chunk);
+        endpoint_.complete_delivery();
+    }
+}
+
+TEST_F(EndpointTest, CopiesNothingThatHasArrived) {
+    const Ticket ticket = endpoint_.request(bytes_);
+    static_cast<void>(taken(endpoint_));
+    const Instant began = Clock::now();
+    endpoint_.answer({.chunk = {0, 0, 4}, .began = began});
+    endpoint_.complete_request();
+
+    EXPECT_EQ(endpoint_.fetch(ticket), (Interval{began, ticket.arrived.completed_at()}));
+
+    Post none;
+    EXPECT_FALSE(endpoint_.take(none));
 }
 
 TEST_F(EndpointTest, CompletesDeliveriesInTheirOrder) {

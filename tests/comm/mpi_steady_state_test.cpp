@@ -69,13 +69,17 @@ void expect_idle(ThreadRole role, const char* name) {
     EXPECT_EQ(audited(role).locks, 0U) << name;
 }
 
-TEST(MpiSteadyState, NeitherAllocatesNorLocksOnAnyRankOutsideOfTheMpiLibrary) {
+class MpiSteadyState : public testing::TestWithParam<bool> {};
+
+TEST_P(MpiSteadyState, NeitherAllocatesNorLocksOnAnyRankOutsideOfTheMpiLibrary) {
     constexpr std::uint32_t chunk_items = 5;
+    chunks_here = 0;
 
     become(ThreadRole::comm);
     const auto results =
         test::run_on_all_ranks(session(), {.items = chunks * chunk_items,
                                            .distribution = Distribution::fixed,
+                                           .shares = GetParam(),
                                            .driver = {.chunk_items = chunk_items,
                                                       .on_chunk = &switch_audit,
                                                       .on_thread = [] { become(ThreadRole::driver); },
@@ -98,6 +102,9 @@ TEST(MpiSteadyState, NeitherAllocatesNorLocksOnAnyRankOutsideOfTheMpiLibrary) {
         EXPECT_EQ(results, test::expected_results(chunks * chunk_items));
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(Items, MpiSteadyState, testing::Bool(),
+                         [](const auto& shares) { return shares.param ? "Shared" : "Sent"; });
 
 }  // namespace
 }  // namespace sluice

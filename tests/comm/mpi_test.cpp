@@ -199,6 +199,29 @@ TEST(NodeSharing, GivesTheRanksOfANodeTheSamePages) {
     EXPECT_EQ(memory.bytes()[17], std::byte{42});
 }
 
+TEST(NodeSharing, LetsTheRanksOfRankZerosNodeMapItsMemory) {
+    NodeMemory memory = session().rank() == 0 ? NodeMemory::for_node(4096) : NodeMemory();
+
+    const std::vector<bool> shares = share_on_root_node(session(), memory);
+
+    EXPECT_EQ(shares, std::vector<bool>(static_cast<std::size_t>(session().size()), true));
+    if (session().rank() == 0) {
+        memory.bytes()[4095] = std::byte{42};
+    }
+    session().barrier();
+    ASSERT_EQ(memory.bytes().size(), 4096U);
+    EXPECT_EQ(memory.bytes()[4095], std::byte{42});
+}
+
+TEST(NodeSharing, SharesNothingWhereRanksCannotMapIt) {
+    NodeMemory memory = session().rank() == 0 ? NodeMemory::of_process(4096) : NodeMemory();
+
+    const std::vector<bool> shares = share_on_root_node(session(), memory);
+
+    EXPECT_EQ(shares, std::vector<bool>(static_cast<std::size_t>(session().size()), false));
+    EXPECT_EQ(memory.bytes().size(), session().rank() == 0 ? 4096U : 0U);
+}
+
 TEST(NodeSharing, PacksEachPartOnceANode) {
     constexpr std::size_t parts = 11;
     PackedWeights weights;
@@ -330,11 +353,15 @@ TEST(RankBoard, LetsExactlyOneRankSpeak) {
     EXPECT_EQ(std::accumulate(claims.begin(), claims.end(), 0), 1);
 }
 
-void expect_every_item_once_and_in_order(const MpiJob& job) {
-    const std::vector<std::uint64_t> results = run_on_all_ranks(session(), job);
+/// Whether items are copied from rank 0's memory or sent.
+void expect_every_item_once_and_in_order(MpiJob job) {
+    for (const bool shares : {false, true}) {
+        job.shares = shares;
+        const std::vector<std::uint64_t> results = run_on_all_ranks(session(), job);
 
-    if (session().rank() == 0) {
-        EXPECT_EQ(results, test::expected_results(job.items));
+        if (session().rank() == 0) {
+            EXPECT_EQ(results, test::expected_results(job.items)) << shares;
+        }
     }
 }
 

@@ -1,11 +1,15 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <ostream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/process.hpp"
 
 namespace sluice::test {
 namespace {
@@ -117,10 +121,34 @@ TEST_P(RankPipelines, ChangeNoByte) {
     EXPECT_EQ(job.output_of(3, set({"pipeline.chunk_items=7", GetParam().setting})), bytes);
 }
 
+/// Memory that ranks share counts as a file, whose size may be limited.
+TEST(RanksThatShareNoMemoryMpi, GetItemsAsMessages) {
+    constexpr std::size_t items = 600'000;
+    constexpr std::size_t item_bytes = 144;  // sizeof(Item) of tests/e2e/echo_app.cpp
+    const JobFolder job(1);
+    write_file(job.path() / "items.u8", std::string(items * item_bytes, '\1'));
+    std::vector<std::string> arguments{"run", "job.toml", "--no-progress"};
+    for (const std::string& word :
+         set({"input.path=items.u8", "pipeline.chunk_items=100000", "output.path=labels.npy"})) {
+        arguments.push_back(word);
+    }
+    std::vector<std::string> words{"/bin/sh", "-c", "ulimit -f 40000 && exec \"$@\"", "sh"};  // in 1024 bytes
+    for (std::string& word : launch_words(2, arguments, SLUICE_ECHO_PROGRAM)) {
+        words.push_back(std::move(word));
+    }
+
+    const ProcessResult done = Process(words, {.folder = job.path()}).wait();
+
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_THAT(done.err, testing::HasSubstr("warning[W-MPI-183]: rank 0 on "));
+    EXPECT_GT(std::filesystem::file_size(job.path() / "labels.npy"), items);
+}
+
 INSTANTIATE_TEST_SUITE_P(Mpi, RankPipelines,
                          testing::Values(Change{"Depth1", "pipeline.depth=1"}, Change{"Depth5", "pipeline.depth=5"},
                                          Change{"Serial", "pipeline.mode=serial"},
                                          Change{"Static", "pipeline.distribution=static"},
+                                         Change{"Messages", "pipeline.scatter=messages"},
                                          Change{"TwoDevices", "run.devices=2"}),
                          [](const auto& test) { return std::string(test.param.name); });
 

@@ -79,7 +79,10 @@ TEST(ReportSchema, HoldsForARunOfOneProcess) {
 
 TEST(ReportSchema, HoldsForARunOfTwoRanks) {
     const JobFolder job(97);
-    ASSERT_EQ(job.run_ranks(2, set({"pipeline.chunk_items=7", "pipeline.distribution=static"})).exit_code, 0);
+    ASSERT_EQ(
+        job.run_ranks(2, set({"pipeline.chunk_items=7", "pipeline.distribution=static", "pipeline.scatter=messages"}))
+            .exit_code,
+        0);
     const json report = report_of(job);
 
     EXPECT_THAT(violations(schema(), report), IsEmpty());
@@ -92,6 +95,22 @@ TEST(ReportSchema, HoldsForARunOfTwoRanks) {
     EXPECT_EQ(link.at("bytes_to").get<std::uint64_t>() % read.get<std::uint64_t>(), 0U);
     EXPECT_GT(link.at("bytes_from"), 0);
     EXPECT_GT(link.at("rate_to"), 0);
+}
+
+TEST(ReportSchema, HoldsForRanksThatCopyItems) {
+    const JobFolder job(97);
+    ASSERT_EQ(job.run_ranks(2, set({"pipeline.chunk_items=7", "pipeline.distribution=static"})).exit_code, 0);
+    const json report = report_of(job);
+
+    EXPECT_THAT(violations(schema(), report), IsEmpty());
+
+    const json& link = report.at("links").at(0);
+    EXPECT_EQ(link.at("bytes_to"), 0);
+    EXPECT_TRUE(link.at("rate_to").is_null());
+    EXPECT_GT(link.at("bytes_from"), 0);
+    const json& stages = report.at("ranks").at(1).at("stages");
+    EXPECT_GT(stages.at("scatter").at("items"), 0);
+    EXPECT_EQ(stages.at("scatter").at("items"), stages.at("compute").at("items"));
 }
 
 TEST(ReportSchema, HoldsForAJobThatReadNothing) {

@@ -40,8 +40,8 @@ TEST(SlowLinkOfRanks, IsWhatBinds) {
     }
     write_file(job.path() / "items.u8", std::string(items * item_bytes, '\0'));
     std::vector<std::string> arguments{"run", "job.toml", "--no-progress"};
-    for (const std::string& word :
-         set({"input.path=items.u8", "pipeline.chunk_items=512", "pipeline.distribution=static"})) {
+    for (const std::string& word : set({"input.path=items.u8", "pipeline.chunk_items=512",
+                                        "pipeline.distribution=static", "pipeline.scatter=messages"})) {
         arguments.push_back(word);
     }
     std::vector<std::string> words = launch_words(2, arguments, SLUICE_ECHO_PROGRAM);

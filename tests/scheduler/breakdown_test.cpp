@@ -173,8 +173,14 @@ TEST(Breakdown, NamesDevicesAndThreadsAsResources) {
     const Breakdown breakdown = break_down(trace);
 
     EXPECT_THAT(breakdown.instances,
-                testing::IsSupersetOf({InstanceTotals{Stage::compute, "device 0 (NVIDIA \\x1b[31m)", 20ns, 4, 0, 5ns},
-                                       InstanceTotals{Stage::read, "reader 1", 2ns, 4, 99, std::nullopt}}));
+                testing::IsSupersetOf(
+                    {InstanceTotals{.stage = Stage::compute,
+                                    .name = "device 0 (NVIDIA \\x1b[31m)",
+                                    .busy = 20ns,
+                                    .items = 4,
+                                    .of_device = true,
+                                    .delayed = 5ns},
+                     InstanceTotals{.stage = Stage::read, .name = "reader 1", .busy = 2ns, .items = 4, .bytes = 99}}));
 }
 
 TEST(Breakdown, HoldsForARunWithoutAnyWork) {

@@ -54,7 +54,6 @@ TEST(Verdict, AdvisesNothingThatTheJobDoesAlreadyOrItsAppDoesNotKnow) {
              {Stage::gather, {{"output.scores", "false"}}, "NOTE: a faster network into rank 0's node helps"},
              {Stage::read, {{"input.format", "npy"}}, "(.u8, uint8 .npy)"},
              {Stage::read, {{"input.format", "u8"}}, "NOTE: a faster file system helps"},
-             {Stage::scatter, {{"input.format", "csv"}}, "NOTE: a faster network out of rank 0's node helps"},
              {Stage::parse, {{"input.format", "txt"}}, "(.u8, .npy)"},
              {Stage::parse, {{"input.format", "npy"}}, "NOTE: more cores for rank 0 help"}}) {
         RunReport run = run_of({busy_rank(of.stage, 10s, 1000)}, 1000);

@@ -10,7 +10,11 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 InstanceTotals device(Stage stage, nanoseconds busy, std::uint64_t items, int number) {
-    return {.stage = stage, .name = fmt::format("device {} (host)", number), .busy = busy, .items = items};
+    return {.stage = stage,
+            .name = fmt::format("device {} (host)", number),
+            .busy = busy,
+            .items = items,
+            .of_device = true};
 }
 
 InstanceTotals thread(Stage stage, std::string name, nanoseconds busy, std::uint64_t items) {

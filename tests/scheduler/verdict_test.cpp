@@ -88,15 +88,31 @@ TEST(Verdict, TakesTheStagesOfAThreadTogetherAndNamesTheLongest) {
     }
 }
 
-TEST(Verdict, TakesCopiesBothWaysTogetherInOneProcessOnly) {
-    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s,
-                                          {thread(Stage::scatter, "comm", 4s, 1000),
-                                           thread(Stage::gather, "comm", 5s, 1000), device(Stage::compute, 8s, 1000)})};
-    EXPECT_EQ(judge(run_of(ranks, 1000)).binding, Stage::gather);
-    EXPECT_DOUBLE_EQ(judge(run_of(ranks, 1000)).achievable, 1000.0 / 9);
+TEST(Verdict, AddsUpTheCopiesOfAllDrivers) {
+    std::vector<RankReport> ranks{rank_of(
+        0, 0s, 10s, 10s,
+        {device(Stage::scatter, 9s, 500, 0), device(Stage::scatter, 10s, 500, 1), device(Stage::compute, 5s, 500, 0),
+         device(Stage::compute, 5s, 500, 1), thread(Stage::gather, "comm", 8s, 1000)})};
 
-    ranks.push_back(rank_of(1, 0s, 10s, 10s, {}));
-    EXPECT_EQ(judge(run_of(ranks, 1000)).binding, Stage::compute) << "messages go both ways at once";
+    const Verdict verdict = judge(run_of(ranks, 1000));
+
+    EXPECT_EQ(verdict.binding, Stage::scatter);
+    EXPECT_DOUBLE_EQ(verdict.achievable, 500 / 9.0 + 500 / 10.0);
+    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("ranks bound near their devices help")));
+}
+
+TEST(Verdict, TellsRanksThatCopyFromThoseThatGetMessages) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s,
+                                          {device(Stage::scatter, 1s, 250), device(Stage::compute, 2s, 250),
+                                           thread(Stage::scatter, "send", 9s, 750)}),
+                                  rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 6s, 750)})};
+
+    const Verdict verdict = judge(run_of(ranks, 1000));
+
+    EXPECT_EQ(verdict.binding, Stage::scatter) << "what copies leave to spare does not help messages";
+    EXPECT_DOUBLE_EQ(verdict.achievable, 1000 * (750 / 9.0) / 750);
+    EXPECT_DOUBLE_EQ(*verdict.capacity[index_of(Stage::scatter)], verdict.achievable);
+    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("a faster network out of rank 0's node helps")));
 }
 
 /// As GPUs do that take all that two ranks' shared memory passes on: messages are always on their way.
@@ -267,7 +283,8 @@ TEST(Verdict, MeasuresTheRunFromTheFirstStartToTheLastFinish) {
 
 TEST(Verdict, CountsAStageThatOnlySomeItemsPassForAllItems) {
     const std::vector<RankReport> ranks{
-        rank_of(0, 0s, 10s, 10s, {thread(Stage::scatter, "send", 5s, 500), device(Stage::compute, 4s, 1000)})};
+        rank_of(0, 0s, 10s, 10s, {thread(Stage::scatter, "send", 5s, 500), device(Stage::compute, 4s, 1000)}),
+        rank_of(1, 0s, 10s, 10s, {})};
 
     const Verdict verdict = judge(run_of(ranks, 1000));
 

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <vector>
 
 #include "comm/mpi_remote_hub.hpp"
 #include "comm/mpi_worker.hpp"
+#include "comm/node_sharing.hpp"
+#include "core/node_memory.hpp"
 #include "tests/support/fake_drivers.hpp"
 
 namespace sluice::test {
@@ -19,6 +23,7 @@ struct MpiJob {
     std::uint32_t window = 16;
     Distribution distribution = Distribution::pull;
     std::size_t largest_message = std::size_t{1} << 20U;
+    bool shares = false;  ///< All ranks, of one node, copy items from rank 0's memory.
     FakeDriverOptions driver{};
 };
 
@@ -43,6 +48,13 @@ struct MpiRank {
         for (std::uint32_t i = 0; i < devices[static_cast<std::size_t>(session.rank())]; ++i) {
             endpoints.emplace_back(job.driver.depth, bell);
         }
+        if (job.shares) {
+            if (session.rank() == 0) {
+                staging = NodeMemory::for_node(staged_bytes(job.staged, job.driver.chunk_items, fake_input_bytes));
+            }
+            sharing = share_on_root_node(session, staging);
+            expects(std::ranges::all_of(sharing, std::identity()), "ranks of one node share memory");
+        }
     }
 
     Doorbell bell;
@@ -51,6 +63,8 @@ struct MpiRank {
     MessageShape shape;
     ChunkGrid grid;
     std::deque<Endpoint> endpoints;
+    NodeMemory staging;
+    std::vector<bool> sharing;
     RankEntry record;
 };
 
@@ -68,14 +82,17 @@ std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFa
     MpiRank rank(session, job);
     const FakeSource source(job.items);
     MemoryWriter writer;
-    ReadAhead input(source, rank.grid, {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers},
-                    rank.bell);
+    ReadAhead input(
+        source, rank.grid,
+        {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers, .memory = rank.staging.bytes()},
+        rank.bell);
     OrderedResults results(writer, rank.grid, fake_output_bytes, job.window, rank.bell);
     ChunkServer server(rank.grid, input, results,
                        {.distribution = job.distribution, .devices_of_rank = rank.devices, .depth = job.driver.depth});
     CommTrace trace(session.size(), rank.grid.chunks());
     LocalHub local(rank.endpoints, server, rank.record, trace, 0);
-    MpiRemoteHub remote(session, server, trace, rank.shape, rank.devices, job.staged, job.window);
+    MpiRemoteHub remote(session, server, trace, rank.shape, rank.devices, job.staged, job.window,
+                        {.ranks = rank.sharing, .memory = rank.staging.bytes()});
     FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
     try {
         static_cast<void>(serve(server, local, &remote, rank.bell, rank.stop));
@@ -94,7 +111,11 @@ std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFa
 template <class OnFailure>
 void run_worker(MpiSession& session, const MpiJob& job, OnFailure on_failure, SeenClocks* seen = nullptr) {
     MpiRank rank(session, job);
-    MpiWorker worker(session, rank.endpoints, rank.record, rank.shape);
+    MpiWorkerOptions options;
+    if (job.shares) {
+        options.shared_items = rank.staging.bytes();
+    }
+    MpiWorker worker(session, rank.endpoints, rank.record, rank.shape, options);
     FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
     try {
         worker.run(rank.bell, rank.stop);

@@ -170,6 +170,7 @@ void DriverTeam::note_start(RankTrace& trace) const {
 
 RankTrace DriverTeam::empty_trace() const {
     RankTrace trace;
+    trace.copies_items = options_.copies_items;
     trace.milestones.driver = options_.driver_start == nullptr ? std::nullopt : options_.driver_start->took();
     return trace;
 }

@@ -41,6 +41,7 @@ struct DriverTeamOptions {
     MemoryNeeds memory{};                       ///< Of the rank.
     std::uint64_t host_bytes = UINT64_MAX;      ///< Share of the node's memory.
     std::uint64_t chunks = 0;                   ///< Of all devices of all ranks.
+    bool copies_items = true;                   ///< Its drivers copy items from where rank 0 reads them.
     std::span<const std::byte> sample{};        ///< For Model::calibrate(); outlives the team. Empty: not needed.
     Machine* machine = nullptr;                 ///< Binds each driver and its threads to the CPUs of its place, during
                                                 ///< construction; null: they inherit theirs.

@@ -197,6 +197,7 @@ PreparedJob prepare(JobConfig config, const Apps& apps, PhaseLog& phases, OpenFo
         .instructions = begun_with.instructions.value_or(instructions_used(host_instructions(), config.run.precision)),
         .devices = config.run.devices,
         .bind = config.layout.bind,
+        .scatter = config.pipeline.scatter,
         .layout = config.layout,
         .hang_timeout = config.fault.hang_timeout,
         .drain_timeout = config.fault.drain_timeout,

@@ -35,6 +35,7 @@ struct JobPlan {
     HostInstructions instructions{};         ///< Of the host devices, on every rank.
     std::optional<std::uint32_t> devices{};  ///< Per rank; nullopt: its share of the node.
     BindMode bind = BindMode::gpu_local;
+    Scatter scatter = Scatter::memory;
     JobConfig::Layout layout{};            ///< As given in the job; rank 0 only.
     std::chrono::seconds hang_timeout{0};  ///< 0: hangs are not detected.
     std::chrono::seconds drain_timeout{20};

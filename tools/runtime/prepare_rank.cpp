@@ -13,6 +13,7 @@
 #include "comm/node_view.hpp"
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
+#include "core/input/read_ahead.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/standard_error.hpp"
 #include "core/wording.hpp"
@@ -156,6 +157,28 @@ std::string share_sample(const RankContext& context, const LoadedApp& app, const
     return sample;
 }
 
+/// Memory for rank 0's readers, mapped by the ranks of its node if the job wants that and they can.
+void share_staging(const RankContext& context, const JobPlan& plan, PreparedRank& rank) {
+    if (context.session == nullptr || plan.scatter == Scatter::messages) {
+        return;
+    }
+    MpiSession& session = *context.session;
+    if (session.rank() == 0 && session.node_size() > 1) {
+        rank.staging =
+            NodeMemory::for_node(staged_bytes(rank.queues->staged, plan.chunk_items, rank.wire.item.input_bytes));
+    }
+    rank.sharing = share_on_root_node(session, rank.staging);
+    if (session.rank() == 0 && session.node_size() > 1 && !rank.sharing[0]) {
+        rank.staging = NodeMemory();
+        say(ErrorText{.id = "W-MPI-183",
+                      .where = context.who(),
+                      .what = "other ranks of this node cannot map its memory: their items are sent as messages",
+                      .hint =
+                          "start a node's ranks in one container, raise the limit of file sizes (ulimit -f), or set "
+                          "pipeline.scatter = \"messages\""});
+    }
+}
+
 std::deque<Endpoint> make_endpoints(std::size_t devices, std::uint32_t depth, Doorbell& bell) {
     std::deque<Endpoint> endpoints;
     while (endpoints.size() < devices) {
@@ -209,6 +232,7 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
     if (context.rank() == 0) {
         rank.queues = queues_for(plan, rank);
     }
+    share_staging(context, plan, rank);
     return rank;
 }
 
@@ -227,6 +251,7 @@ DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan
             .memory = memory_needs(plan, rank),
             .host_bytes = rank.host_bytes,
             .chunks = plan.grid().chunks_left(),
+            .copies_items = rank.copies_items(context.rank()),
             .sample = std::as_bytes(std::span(rank.sample)),
             .machine = rank.share.binds ? &rank.share.machine : nullptr,
             .driver_start = rank.driver_start.get()};

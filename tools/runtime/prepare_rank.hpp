@@ -16,6 +16,7 @@
 #include "core/machine/gpu_sampler.hpp"
 #include "core/machine/placement.hpp"
 #include "core/machine/topology_hwloc.hpp"
+#include "core/node_memory.hpp"
 #include "scheduler/reading.hpp"
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/gpu_start.hpp"
@@ -45,18 +46,26 @@ struct PreparedRank {
     std::string sample{};  ///< For Model::calibrate(); empty: not needed.
     MessageShape wire{};
     std::deque<Endpoint> endpoints{};       ///< One per device.
+    NodeMemory staging{};                   ///< Where rank 0 reads items, on ranks that share it; empty elsewhere.
+    std::vector<bool> sharing{};            ///< Who copies items from there, by rank; empty in a single process.
     std::uint64_t host_bytes = UINT64_MAX;  ///< RankContext::memory_share(), before any rank has made buffers.
 
     /// Devices of all ranks.
     [[nodiscard]] std::uint32_t total_devices() const;
+
+    /// Whether `rank` copies its chunks' items itself.
+    [[nodiscard]] bool copies_items(int rank) const {
+        return rank == 0 || (!sharing.empty() && sharing[static_cast<std::size_t>(rank)]);
+    }
 };
 
 /// Packs `app`'s weights, if it has any, in memory of this process alone, with up to `threads` threads. Throws Error
 /// (out_of_memory, E-MEM-068) if they take more than `available`.
 void pack_alone(LoadedApp& app, std::uint32_t threads, std::uint64_t available = read_available_memory());
 
-/// Determines the rank's place on its node, packs the weights once per node, and distributes a sample of the job's
-/// items. `weights` and `source` are rank 0's; others pass none. Collective. Throws Error.
+/// Determines the rank's place on its node, packs the weights once per node, distributes a sample of the job's items,
+/// and shares rank 0's staging memory with its node. `weights` and `source` are rank 0's; others pass none. Collective.
+/// Throws Error.
 [[nodiscard]] PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting,
                                         GpuStart gpus, WeightBlob weights = {}, const ItemSource* source = nullptr);
 

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <optional>
+#include <span>
 #include <thread>
 
 #include "comm/job_end.hpp"
@@ -94,7 +97,10 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
         check_memory(plan, rank);
         return MpiWorker(*context.session, rank.endpoints, context.board.mine(), rank.wire,
                          {.activity = &context.activities.add(ActivityKind::comm, "comm thread"),
-                          .longest_silence = longest_silence(plan.drain_timeout)});
+                          .longest_silence = longest_silence(plan.drain_timeout),
+                          .shared_items = rank.copies_items(context.rank())
+                                              ? std::optional<std::span<const std::byte>>(rank.staging.bytes())
+                                              : std::nullopt});
     });
     DriverTeam team = while_root_serves(
         context, [&] { return DriverTeam(*rank.app, rank.endpoints, driver_options(context, plan, rank)); });

@@ -150,7 +150,7 @@ TEST(DescribeKeys, ShowsASectionAKeyOrAnApp) {
     using Rows = std::pair<std::string, std::ptrdiff_t>;
     constexpr std::ptrdiff_t lines_of_key = 2;
 
-    EXPECT_EQ(rows("pipeline"), Rows("[pipeline]", 1 + 4 * lines_of_key));
+    EXPECT_EQ(rows("pipeline"), Rows("[pipeline]", 1 + 5 * lines_of_key));
     EXPECT_EQ(rows("pipeline.depth"), Rows("[pipeline]", 1 + lines_of_key));
     EXPECT_EQ(rows("depth"), rows("pipeline.depth"));
     EXPECT_EQ(rows("app").second, lines_of_key);

@@ -118,7 +118,7 @@ JobConfig random_job(std::mt19937_64& random) {
         return below(2) == 1 ? std::nullopt : std::optional(static_cast<std::uint32_t>(1 + below(most)));
     };
     job.run = {DeviceKind(below(3)), Precision(below(3)), maybe(1024)};
-    job.pipeline = {PipelineMode(below(2)), Distribution(below(2)), maybe(1'048'576), maybe(1024)};
+    job.pipeline = {PipelineMode(below(2)), Distribution(below(2)), Scatter(below(2)), maybe(1'048'576), maybe(1024)};
     if (job.pipeline.mode == PipelineMode::serial && job.pipeline.depth) {
         job.pipeline.depth = 1;
     }
