@@ -169,6 +169,14 @@ std::vector<int> MpiSession::all_gather(int number) {
     return all_gather_numbers(world_, number);
 }
 
+std::int64_t MpiSession::least(std::int64_t number) {
+    std::int64_t result = 0;
+    complete_asleep("MPI_Iallreduce", [&](MPI_Request* request) {
+        return MPI_Iallreduce(&number, &result, 1, MPI_INT64_T, MPI_MIN, world_, request);
+    });
+    return result;
+}
+
 void MpiSession::barrier() {
     complete_asleep("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(world_, request); });
 }

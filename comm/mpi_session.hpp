@@ -54,6 +54,9 @@ public:
     /// All ranks' numbers, in rank order, on every rank.
     [[nodiscard]] std::vector<int> all_gather(int number);
 
+    /// The least of all ranks' numbers, on every rank.
+    [[nodiscard]] std::int64_t least(std::int64_t number);
+
     /// Texts of all ranks of this node, in the order of node_rank().
     [[nodiscard]] std::vector<std::string> node_all_gather(const std::string& text);
 

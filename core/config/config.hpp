@@ -59,7 +59,8 @@ struct JobConfig {
         std::filesystem::path path;  ///< With a slash at its end: a folder of parts.
         OutputFormat format = OutputFormat::csv;
         NonfinitePolicy nonfinite = NonfinitePolicy::error;
-        std::filesystem::path report;  ///< Default: `path`.report.json.
+        std::filesystem::path report;                ///< Default: `path`.report.json.
+        std::optional<std::filesystem::path> trace;  ///< nullopt: none is written.
         friend bool operator==(const Output&, const Output&) = default;
     };
     struct Run {
@@ -142,6 +143,10 @@ void refuse_to_replace(const JobConfig& job, const std::filesystem::path& file, 
 /// Where the report of a job with that output goes when the job does not say: labels.csv.report.json of labels.csv,
 /// labels.report.json of the folder labels/.
 [[nodiscard]] std::filesystem::path default_report(const std::filesystem::path& output);
+
+/// The files that a job writes, by their keys.
+[[nodiscard]] std::vector<std::pair<std::string_view, std::filesystem::path>> written_files(
+    const JobConfig::Output& output);
 
 /// `text` as a TOML string, quotes included.
 [[nodiscard]] std::string toml_string(std::string_view text);

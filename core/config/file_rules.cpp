@@ -185,6 +185,15 @@ void complete_output(JobConfig::Output& output, const StatedJob& stated) {
     }
 }
 
+std::vector<std::pair<std::string_view, std::filesystem::path>> written_files(const JobConfig::Output& output) {
+    std::vector<std::pair<std::string_view, std::filesystem::path>> files{{"output.path", output.path},
+                                                                          {"output.report", output.report}};
+    if (output.trace) {
+        files.emplace_back("output.trace", *output.trace);
+    }
+    return files;
+}
+
 std::filesystem::path default_report(const std::filesystem::path& output) {
     std::filesystem::path name = output.has_filename() ? output : output.parent_path();
     if (name.filename() == "." || name.filename() == "..") {

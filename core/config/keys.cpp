@@ -198,6 +198,10 @@ constexpr std::array keys{
                                         .type = KeyType::path,
                                         .fallback = "OUTPUT.report.json beside the output",
                                         .help = "Where the latency table goes, as JSON."}),
+    key<&Job::output, &Output::trace>({.section = "output",
+                                       .name = "trace",
+                                       .type = KeyType::path,
+                                       .help = "Where a timeline of all chunks goes, for Perfetto."}),
     key<&Job::run, &Run::device>(choice("run", "device", words_of<DeviceKind>, "\"auto\"",
                                         "What computes; auto uses CUDA where it is built in and a GPU is visible.")),
     key<&Job::run, &Run::precision>(

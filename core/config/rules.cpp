@@ -75,19 +75,21 @@ void refuse_to_replace_input(const JobConfig& job, const std::filesystem::path& 
     const std::filesystem::path& output = job.output.path;
     const std::filesystem::path first_part =
         output.has_filename() ? output : output / fmt::format("part-00000.{}", name_of(job.output.format));
-    for (const auto& [key, written] :
-         {std::pair("output.path", &first_part), std::pair("output.report", &job.output.report)}) {
-        if (would_match(input, *written)) {
+    for (auto [key, written] : written_files(job.output)) {
+        if (written == output) {
+            written = first_part;
+        }
+        if (would_match(input, written)) {
             throw Error(ExitCode::refused,
                         {"E-SEC-019", where_of(key),
                          fmt::format("{}: {} matches {} of input.path: it would be an input of the job", key,
-                                     quoted(written->native()), quoted(input.native())),
+                                     quoted(written.native()), quoted(input.native())),
                          fmt::format("choose another {}", key)});
         }
     }
 }
 
-/// No file that the job writes may be one that it reads, nor the other one that it writes.
+/// No file that the job writes may be one that it reads, nor another one that it writes.
 void check_outputs(const JobConfig& job, const StatedJob& stated) {
     const auto where_of = [&](std::string_view key) { return stated.where(key); };
     for (const std::filesystem::path& input : job.input.paths) {
@@ -100,8 +102,13 @@ void check_outputs(const JobConfig& job, const StatedJob& stated) {
             refuse_to_replace(job, *read, entry.name, where_of);
         }
     }
-    if (same_file(job.output.report, job.output.path)) {
-        refuse_output("output.report", job.output.report, "output.path", stated.where("output.report"));
+    const auto written = written_files(job.output);
+    for (auto one = written.begin(); one != written.end(); ++one) {
+        const auto same = std::find_if(written.begin(), one,
+                                       [&](const auto& earlier) { return same_file(one->second, earlier.second); });
+        if (same != one) {
+            refuse_output(one->first, one->second, same->first, stated.where(one->first));
+        }
     }
 }
 
@@ -175,10 +182,9 @@ void StatedJob::refuse_pair(std::string_view full_name, std::string_view what, s
 
 void refuse_to_replace(const JobConfig& job, const std::filesystem::path& file, std::string_view name,
                        const std::function<std::string(std::string_view key)>& where_of) {
-    for (const auto& [key, written] :
-         {std::pair("output.path", &job.output.path), std::pair("output.report", &job.output.report)}) {
-        if (same_file(*written, file)) {
-            refuse_output(key, *written, name, where_of(key));
+    for (const auto& [key, written] : written_files(job.output)) {
+        if (same_file(written, file)) {
+            refuse_output(key, written, name, where_of(key));
         }
     }
 }

@@ -68,6 +68,9 @@ nlohmann::ordered_json facts_of(const PreparedJob& prepared) {
     facts["output"] = {{"path", job.output.path.native()},
                        {"format", name_of(job.output.format)},
                        {"report", job.output.report.native()}};
+    if (job.output.trace) {
+        facts["output"]["trace"] = job.output.trace->native();
+    }
     facts["output"]["state"] = name_of(check_output(prepared));
     facts["run"] = {{"device", name_of(plan.device)}};
     for (const AppSettings::Entry& entry : job.settings.entries()) {

@@ -73,7 +73,7 @@ void check_files(const JobConfig& job, const Apps& apps) {
     }
     refuse_to_replace_app_files(job,
                                 *open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights));
-    check_report_path(job.output.report, job.output.path);
+    check_report_paths(job.output);
 }
 
 /// Items of the job's output if it is complete, as `sluice run` would find, else nullopt. Reads the weights only if

@@ -121,7 +121,7 @@ OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases, Ope
         if (purpose != OpenFor::comparison) {
             check_output_path(job.output.path);
         }
-        check_report_path(job.output.report, job.output.path);
+        check_report_paths(job.output);
     }
     AppFiles app_files = open_app_files(job.settings, *app);  // before the codec reads them
     auto codec = app->make_codec();
@@ -201,6 +201,7 @@ PreparedJob prepare(JobConfig config, const Apps& apps, PhaseLog& phases, OpenFo
         .layout = config.layout,
         .hang_timeout = config.fault.hang_timeout,
         .drain_timeout = config.fault.drain_timeout,
+        .wants_trace = config.output.trace.has_value(),
     };
     return {.job = std::move(config),
             .plan = std::move(plan),

@@ -39,6 +39,7 @@ struct JobPlan {
     JobConfig::Layout layout{};            ///< As given in the job; rank 0 only.
     std::chrono::seconds hang_timeout{0};  ///< 0: hangs are not detected.
     std::chrono::seconds drain_timeout{20};
+    bool wants_trace = false;   ///< All ranks tell their spans at the end.
     std::string root_host{};    ///< Rank 0's.
     std::string dump_folder{};  ///< The attempt's, for notes of deaths and hangs; empty where a rank does not see it.
     std::uint64_t first_chunk = 0;  ///< First chunk to compute; earlier ones are committed.

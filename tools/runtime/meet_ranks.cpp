@@ -70,8 +70,8 @@ Meeting meet_ranks(const RankContext& context) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GpuWish, wanted, devices, bind)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(JobPlan, app, settings, precision, items, most_items, chunk_items, depth, depth_by,
-                                   device, instructions, devices, bind, scatter, hang_timeout, drain_timeout, root_host,
-                                   dump_folder, first_chunk)
+                                   device, instructions, devices, bind, scatter, hang_timeout, drain_timeout,
+                                   wants_trace, root_host, dump_folder, first_chunk)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RootAnnouncement, code, complete, wish, plan)
 
 std::string encode(const RootAnnouncement& announcement) {

@@ -17,6 +17,7 @@
 #include "core/output/output_file.hpp"
 #include "core/paths.hpp"
 #include "scheduler/report.hpp"
+#include "scheduler/trace_events.hpp"
 
 namespace sluice {
 namespace {
@@ -41,10 +42,28 @@ void check_folder_of(const std::filesystem::path& path, std::string_view key) {
     }
 }
 
-[[noreturn]] void refuse(const Path& report, const std::string& what, ExitCode code = ExitCode::refused,
+/// What a run writes beside its output.
+struct Report {
+    std::string_view key;
+    std::string_view kind;
+    bool (*is_one)(std::string_view text);  ///< Whether a file that begins so may be replaced.
+    Path path;
+};
+
+Report report_of(const JobConfig::Output& output) {
+    return {.key = "output.report", .kind = "sluice report", .is_one = &is_report, .path = output.report};
+}
+
+Report trace_of(const JobConfig::Output& output) {
+    return {.key = "output.trace", .kind = "sluice trace", .is_one = &is_trace, .path = output.trace.value()};
+}
+
+[[noreturn]] void refuse(const Report& report, const std::string& what, ExitCode code = ExitCode::refused,
                          const char* id = "E-SEC-024") {
-    throw Error(code,
-                {.id = id, .where = escaped(report.native()), .what = what, .hint = "choose another output.report"});
+    throw Error(code, {.id = id,
+                       .where = escaped(report.path.native()),
+                       .what = what,
+                       .hint = fmt::format("choose another {}", report.key)});
 }
 
 /// Without links, dots and a trailing slash, as far as it exists.
@@ -81,10 +100,10 @@ bool has_manifest(const Path& folder) {
     return start.find("\"sluice manifest\"") != std::string::npos;
 }
 
-void refuse_run_folders(const Path& report, const Path& whole) {
+void refuse_run_folders(const Report& report, const Path& whole) {
     const auto is_of_run = [](const Path& name) { return name.native().ends_with(run_folder_suffix); };
     std::error_code unknown;
-    for (const Path& path : {std::filesystem::absolute(report, unknown), whole}) {
+    for (const Path& path : {std::filesystem::absolute(report.path, unknown), whole}) {
         if (std::ranges::any_of(path, is_of_run)) {
             refuse(report, "lies in a run's folder, or has the name of one");
         }
@@ -94,7 +113,7 @@ void refuse_run_folders(const Path& report, const Path& whole) {
     }
 }
 
-void refuse_output_folders(const Path& report, const Path& whole, const Path& output) {
+void refuse_output_folders(const Report& report, const Path& whole, const Path& output) {
     const Path own = plain(output);
     const bool is_folder_of_parts = !output.has_filename();
     if (whole == own) {
@@ -109,9 +128,9 @@ void refuse_output_folders(const Path& report, const Path& whole, const Path& ou
     }
 }
 
-void refuse_other_files(const Path& report) {
+void refuse_other_files(const Report& report) {
     std::error_code unknown;
-    const std::filesystem::file_status status = std::filesystem::symlink_status(report, unknown);
+    const std::filesystem::file_status status = std::filesystem::symlink_status(report.path, unknown);
     if (status.type() == std::filesystem::file_type::none) {  // not even known to be missing: name too long
         refuse(report, "cannot be a file: " + unknown.message(), ExitCode::cannot_create, "E-OUT-021");
     }
@@ -124,13 +143,31 @@ void refuse_other_files(const Path& report) {
                                                                        : "a device or pipe";
         refuse(report, fmt::format("is {}, expected a file or nothing", kind), ExitCode::cannot_create, "E-OUT-021");
     }
-    const auto begins_as_report = [&](std::size_t bytes) {
-        const std::optional<std::string> text = read_text(report, bytes);
-        return !text || is_report(*text);  // null: removed meanwhile
+    const auto begins_as_one = [&](std::size_t bytes) {
+        const std::optional<std::string> text = read_text(report.path, bytes);
+        return !text || report.is_one(*text);  // null: removed meanwhile
     };
-    if (!begins_as_report(report_start_bytes) && !begins_as_report(longest_report)) {
-        refuse(report, "already exists and is not a sluice report: only those may be replaced");
+    if (!begins_as_one(report_start_bytes) && !begins_as_one(longest_report)) {
+        refuse(report, fmt::format("already exists and is not a {}: only those may be replaced", report.kind));
     }
+}
+
+void check(const Report& report, const Path& output) {
+    const Path& path = report.path;
+    const Path whole = plain(path.has_parent_path() ? path.parent_path() : Path(".")) / path.filename();
+    refuse_run_folders(report, whole);
+    refuse_output_folders(report, whole, output);
+    refuse_other_files(report);
+    check_folder_of(path, report.key);
+}
+
+void place(const Report& report, std::span<const std::string> parts, const Path& output) {
+    check(report, output);
+    OutputFile file(report.path, report.key);
+    for (const std::string& part : parts) {
+        file.write(part);
+    }
+    file.publish([&] { check(report, output); });
 }
 
 }  // namespace
@@ -148,16 +185,15 @@ void check_output_path(const std::filesystem::path& output) {
     }
 }
 
-void check_report_path(const Path& report, const Path& output) {
-    const Path whole = plain(report.has_parent_path() ? report.parent_path() : Path(".")) / report.filename();
-    refuse_run_folders(report, whole);
-    refuse_output_folders(report, whole, output);
-    refuse_other_files(report);
-    check_folder_of(report, "output.report");
+void check_report_paths(const JobConfig::Output& output) {
+    check(report_of(output), output.path);
+    if (output.trace) {
+        check(trace_of(output), output.path);
+    }
 }
 
 void refuse_to_replace_input_files(const JobConfig& job, const std::vector<Path>& files) {
-    for (const Path& written : {job.output.path, job.output.report}) {
+    for (const auto& [key, written] : written_files(job.output)) {
         struct stat output = {};
         if (::stat(written.c_str(), &output) != 0) {  // what is not there yet has no other name
             continue;
@@ -171,11 +207,13 @@ void refuse_to_replace_input_files(const JobConfig& job, const std::vector<Path>
     }
 }
 
-void place_report(std::string_view text, const Path& report, const Path& output) {
-    check_report_path(report, output);
-    OutputFile file(report, "output.report");
-    file.write(text);
-    file.publish([&] { check_report_path(report, output); });
+void place_report(std::string_view text, const JobConfig::Output& output) {
+    const std::string whole(text);
+    place(report_of(output), {&whole, 1}, output.path);
+}
+
+void place_trace(std::span<const std::string> parts, const JobConfig::Output& output) {
+    place(trace_of(output), parts, output.path);
 }
 
 }  // namespace sluice

@@ -14,6 +14,7 @@
 #include "core/commit/run_paths.hpp"
 #include "core/machine/provenance.hpp"
 #include "core/standard_error.hpp"
+#include "scheduler/trace_events.hpp"
 #include "scheduler/verdict.hpp"
 #include "tools/runtime/job_attempts.hpp"
 #include "tools/runtime/job_output.hpp"
@@ -113,7 +114,7 @@ std::filesystem::path warn_unless_kept(const std::string& text, const JobConfig:
 
 void warn_unless_placed(const std::string& text, const JobConfig::Output& output, const std::filesystem::path& kept) {
     try {
-        place_report(text, output.report, output.path);
+        place_report(text, output);
     } catch (const Error& error) {
         warn_of_report(error, kept.empty() ? "it is lost; the results are not affected"
                                            : "it is also in " + escaped(kept.native()));
@@ -154,11 +155,30 @@ RankTrace complete_trace(const RankContext& context, RankTrace trace) {
     return trace;
 }
 
+/// The parts of a trace that all ranks have told; rank 0 only.
+std::vector<std::string> gather_events(const RankContext& context, const RankTrace& trace) {
+    const auto ranks = static_cast<std::size_t>(context.session == nullptr ? 1 : context.session->size());
+    const auto begins = [](const PhaseSpan& phase) { return phase.time.begin; };
+    const auto first = std::ranges::min_element(trace.phases, {}, begins);
+    const Instant mine =
+        std::min(trace.milestones.start, first == trace.phases.end() ? Instant::max() : begins(*first));
+    if (context.session == nullptr) {
+        return {trace_events(trace, mine, most_spans_of_rank(ranks))};
+    }
+    const Instant origin(Instant::duration(context.session->least(mine.time_since_epoch().count())));
+    return context.session->gather(trace_events(trace, origin, most_spans_of_rank(ranks)));
+}
+
 CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus, const ClockFacts& clocks,
-                       ExitCode code) {
+                       bool wants_trace, ExitCode code) {
     trace.usage.push_back(usage_of_this_thread("comm", context.start));
     if (context.session == nullptr) {
-        return {.code = static_cast<int>(code), .reports = {report_of(context, trace, std::move(gpus), context.start)}};
+        CommonEnd end{.code = static_cast<int>(code)};
+        end.reports.push_back(report_of(context, trace, std::move(gpus), context.start));
+        if (wants_trace) {
+            end.trace_events = gather_events(context, trace);
+        }
+        return end;
     }
     std::int64_t common_start = context.start.time_since_epoch().count();
     context.session->broadcast_number(common_start);
@@ -174,7 +194,34 @@ CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus
     for (const std::string& text : context.session->gather(encode(mine))) {
         end.reports.push_back(decode_rank_report(text));
     }
+    if (wants_trace) {
+        end.trace_events = gather_events(context, trace);
+    }
     return end;
+}
+
+void publish_trace(std::vector<std::string> events, const PreparedJob& job) {
+    const ProgramFacts& program = program_facts();
+    const std::vector<std::pair<std::string, std::string>> facts{{"version", std::string(program.version)},
+                                                                 {"commit", std::string(program.commit)},
+                                                                 {"app", job.job.app},
+                                                                 {"output", escaped(job.job.output.path.native())}};
+    std::vector<std::string> parts{TraceFile::begin(facts)};
+    for (std::string& part : events) {
+        if (parts.size() > 1) {
+            parts.emplace_back(TraceFile::between);
+        }
+        parts.push_back(std::move(part));
+    }
+    parts.emplace_back(TraceFile::end);
+    try {
+        place_trace(parts, job.job.output);
+    } catch (const Error& error) {
+        say({.id = "W-OUT-190",
+             .where = error.text().where,
+             .what = "the trace is not there: " + error.text().what,
+             .hint = "the results are not affected"});
+    }
 }
 
 void publish_report(RunReport report, const PreparedJob& prepared, const RunOptions& options, const ReportedEnd& end) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/clock_alignment.hpp"
@@ -28,9 +29,10 @@ namespace sluice {
 
 /// The run's end, for all ranks.
 struct CommonEnd {
-    int code = 0;                       ///< Exit code of all ranks.
-    std::vector<RankReport> reports{};  ///< Of all ranks; rank 0 only.
-    std::vector<LinkSpeed> links{};     ///< From rank 0 to some others, after a long successful run.
+    int code = 0;                             ///< Exit code of all ranks.
+    std::vector<RankReport> reports{};        ///< Of all ranks; rank 0 only.
+    std::vector<LinkSpeed> links{};           ///< From rank 0 to some others, after a long successful run.
+    std::vector<std::string> trace_events{};  ///< Of all ranks, if wanted; rank 0 only.
 };
 
 /// Facts about the ranks' clocks at the end of a run.
@@ -41,9 +43,13 @@ struct ClockFacts {
 };
 
 /// Sends rank 0's `code` to every rank and all ranks' reports to rank 0, in rank 0's time after another clock
-/// alignment. Collective.
+/// alignment; if `wants_trace`, also their trace events. Collective.
 [[nodiscard]] CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus,
-                                     const ClockFacts& clocks, ExitCode code = ExitCode::ok);
+                                     const ClockFacts& clocks, bool wants_trace, ExitCode code = ExitCode::ok);
+
+/// Writes the job's output.trace, which is set, of all ranks' `events`. If it cannot be placed, that is only a warning,
+/// W-OUT-190.
+void publish_trace(std::vector<std::string> events, const PreparedJob& job);
 
 /// State of an attempt when it reports.
 struct ReportedEnd {

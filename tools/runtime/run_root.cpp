@@ -208,8 +208,11 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const 
     RankTrace trace = complete_trace(context, std::move(served));
     const std::optional<Failure>& stopped = server.stopped_by();
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
-    CommonEnd end =
-        end_together(context, std::move(trace), rank.gpu_sampler->finish(), {.to_root = server.clock_bounds()}, code);
+    CommonEnd end = end_together(context, std::move(trace), rank.gpu_sampler->finish(),
+                                 {.to_root = server.clock_bounds()}, job.plan.wants_trace, code);
+    if (job.plan.wants_trace) {
+        publish_trace(std::move(end.trace_events), job);
+    }
     publish_report(
         whole_report(job, rank, server, std::move(end)), job, options,
         {.code = code, .is_kept = attempt.output->complete() != nullptr || context.board.committed().chunks != 0});

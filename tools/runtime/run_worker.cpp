@@ -114,7 +114,7 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
     RankTrace trace = complete_trace(context, team.take_trace());
     follow_root(context, plan, [&] { worker.wait_for_the_end(context.bell, context.stop); });
     return end_together(context, std::move(trace), rank.gpu_sampler->finish(),
-                        {.first = meeting.clock, .from_root = worker.clock_bounds()})
+                        {.first = meeting.clock, .from_root = worker.clock_bounds()}, plan.wants_trace)
         .code;
 }
 
