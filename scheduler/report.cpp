@@ -17,7 +17,6 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::nanoseconds;
 
-constexpr int schema_version = 2;  // incremented when a key changes its meaning or is removed, not when one is added
 constexpr const char* format_name = "sluice report";
 
 /// Keys of a report written before "format" existed.
@@ -193,7 +192,7 @@ Json report_json(const RunReport& report, const Json& config) {
         ranks.push_back(rank_json(rank));
     }
     const bool knows_clocks = report.clock_rounds > 0 || report.lost.empty();
-    return {{"schema", schema_version},
+    return {{"schema", report_schema},
             {"units", {{"time", "s"}, {"rate", "items/s"}, {"size", "bytes"}}},
             {"config", config},
             {"provenance", report.provenance},

@@ -96,6 +96,12 @@ enum class TableForm : std::uint8_t {
 /// Text of the report file; valid UTF-8 for any strings.
 [[nodiscard]] std::string report_file_text(const RunReport& report, const nlohmann::json& config);
 
+/// What "schema" is in a report's file: it goes up when a key changes its meaning or goes away.
+inline constexpr int report_schema = 2;
+
+/// Bytes that a report's file has at most: some KiB a rank.
+inline constexpr std::size_t longest_report = std::size_t{256} << 20U;
+
 /// Whether `text` is a report file of this or an earlier version; for this version its beginning suffices.
 [[nodiscard]] bool is_report(std::string_view text);
 

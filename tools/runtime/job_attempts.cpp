@@ -11,11 +11,10 @@
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
 #include "core/parse_number.hpp"
+#include "scheduler/report.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::size_t most_report_bytes = std::size_t{256} << 20;
 
 std::filesystem::path reports_of(const RunPaths& paths) {
     return paths.run_folder() / "reports";
@@ -70,7 +69,7 @@ std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_
     std::vector<std::uint32_t> kept = kept_reports(paths);
     std::erase_if(kept, [&](std::uint32_t number) { return number >= before; });
     if (!kept.empty()) {
-        const std::optional<std::string> text = read_text(report_file(paths, kept.back()), most_report_bytes);
+        const std::optional<std::string> text = read_text(report_file(paths, kept.back()), longest_report);
         for (const AttemptSummary& attempt :
              attempts_in_report(text.value_or("")).value_or(std::vector<AttemptSummary>())) {
             all.emplace(attempt.number, attempt);
@@ -91,6 +90,11 @@ std::vector<AttemptSummary> earlier_attempts(const RunPaths& paths, std::uint32_
         }
     }
     return attempts;
+}
+
+std::optional<std::filesystem::path> newest_report(const RunPaths& paths) {
+    const std::vector<std::uint32_t> kept = kept_reports(paths);
+    return kept.empty() ? std::nullopt : std::optional(report_file(paths, kept.back()));
 }
 
 std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t attempt, std::string_view text) {

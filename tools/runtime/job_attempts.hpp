@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,5 +21,8 @@ inline constexpr std::size_t most_kept_reports = 100;
 /// Stores the report of attempt `attempt` in the run's folder, replacing its own earlier one. Returns its path. Throws
 /// Error.
 std::filesystem::path keep_report(const RunPaths& paths, std::uint32_t attempt, std::string_view text);
+
+/// The report of the newest attempt that has left one; nullopt: none has.
+[[nodiscard]] std::optional<std::filesystem::path> newest_report(const RunPaths& paths);
 
 }  // namespace sluice

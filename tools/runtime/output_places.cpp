@@ -24,7 +24,6 @@ namespace {
 
 using Path = std::filesystem::path;
 
-constexpr std::size_t longest_report = std::size_t{256} << 20;  // some KiB per rank
 constexpr std::size_t report_start_bytes = 4096;
 constexpr std::size_t manifest_start_bytes = 4096;
 

@@ -21,8 +21,8 @@ ProcessResult sluice(std::vector<std::string> arguments, const std::filesystem::
 
 TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
     const std::string general = sluice({"--help"}).out;
-    for (const char* command : {"run", "resume", "verify", "check", "apps", "topo", "doctor", "script", "submit",
-                                "status", "drain", "cancel", "ladder", "help", "completion", "version"}) {
+    for (const char* command : {"run", "resume", "verify", "diff", "check", "apps", "topo", "doctor", "script",
+                                "submit", "status", "drain", "cancel", "ladder", "help", "completion", "version"}) {
         const ProcessResult result = sluice({command, "--help"});
 
         EXPECT_EQ(result.exit_code, 0) << command;
