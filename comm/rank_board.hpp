@@ -32,7 +32,7 @@ struct RankEntry {
     std::atomic<std::uint32_t> ended{0};          ///< 1: it ended on its own.
     std::atomic<ExitCode> code{ExitCode::ok};     ///< Its exit code, if it ended before the run's end.
     std::atomic<std::uint64_t> chunk{no_chunk};   ///< The oldest undelivered chunk that it was granted.
-    std::atomic<Stage> stage{Stage::scatter};     ///< Stage of `chunk`: compute (from upload to download), or gather.
+    std::atomic<Stage> stage{Stage::scatter};     ///< Of `chunk`: compute (all from its grant on), or gather.
     std::atomic<std::uint32_t> beat{0};           ///< Increases while its process runs at all; 0: not watched yet.
     std::atomic<std::uint32_t> heartbeats{0};     ///< Increases while its devices make progress: heartbeats for rank 0.
     std::atomic<std::uint32_t> stuck{0};          ///< 1: one of its threads hangs.

@@ -205,6 +205,7 @@ void Pipeline::admit(Slot& slot) {
     const auto input = slot.input.first(items * shape_.input_bytes);
     const auto output = slot.output.first(items * shape_.output_bytes);
     slot.spans.chunk = slot.chunk;
+    activity_->work(Stage::scatter, slot.chunk.id);
     slot.spans.scatter = in_stage(Stage::scatter, slot.chunk, [&] { return transport_.fetch(slot.ticket); });
 
     in_stage(Stage::upload, slot.chunk, [&] {

@@ -23,7 +23,7 @@ struct Slot {
     std::unique_ptr<CapturedWork> full_chunk;  ///< The model's work on `input` and `output`, for a full chunk.
     ShortChunks short_chunks;                  ///< The same for short chunks.
 
-    Ticket ticket;    ///< requested: ready when the items are in `arrived`.
+    Ticket ticket;    ///< requested: ready when the chunk is known, of which fetch() makes the items lie in `arrived`.
     Chunk chunk;      ///< From admit on; count == 0: end of input.
     Event uploaded;   ///< in flight: for the trace, and to identify a failed stage.
     Event forwarded;  ///< in flight: after the chunk's own forward(), which may hold results back.

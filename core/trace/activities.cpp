@@ -7,6 +7,10 @@
 namespace sluice {
 namespace {
 
+std::string what_a_device_does(Stage stage, const std::string& chunk) {
+    return (stage == Stage::scatter ? "copies the items of" : "computes") + chunk;
+}
+
 std::string what_a_device_waits_for(Stage stage, const std::string& chunk) {
     return stage == Stage::gather ? "waits for rank 0 to take the results of" + chunk : "waits for a chunk";
 }
@@ -65,7 +69,7 @@ std::string describe(const Activities::View& activity) {
             doing = (works ? "writes" : "waits for the results of") + chunk;
             break;
         case ActivityKind::device:
-            doing = works ? "computes" + chunk : what_a_device_waits_for(state.stage, chunk);
+            doing = works ? what_a_device_does(state.stage, chunk) : what_a_device_waits_for(state.stage, chunk);
             break;
         case ActivityKind::stream:
             doing = works ? "is working" : "is idle";

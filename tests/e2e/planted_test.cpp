@@ -21,6 +21,7 @@ namespace sluice::test {
 namespace {
 
 using nlohmann::json;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 /// 80 chunks of two items, on one host device a rank. `ranks` 0: without a launcher.
@@ -147,6 +148,33 @@ TEST(PlantedCopiesMpi, OfMessagesAreOneThreadsWork) {
             EXPECT_NE(instance.at("stage"), "scatter") << rank;
         }
     }
+}
+
+/// Of a job that hangs where `faults` say.
+ProcessResult hung(const std::string& faults, int ranks) {
+    const PlantedFaults planted(faults);
+    const JobFolder job(160);
+    std::vector<std::string> words{"run", "job.toml", "--no-progress"};
+    for (const std::string& word : set({"pipeline.chunk_items=2", "fault.hang_timeout=1s"})) {
+        words.push_back(word);
+    }
+    return Process(launch_words(ranks, words, SLUICE_PLANTED_PROGRAM), {.folder = job.path()}).wait();
+}
+
+TEST(PlantedHang, OfADriverThatCopiesIsSaidWithItsChunk) {
+    const ProcessResult result = hung("slow.scatter=10000000", 0);
+
+    EXPECT_EQ(result.exit_code, 76) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), HasSubstr("device 0: copies the items of chunk 0 for"));
+}
+
+TEST(PlantedHangMpi, OfADriverThatCopiesOnAnotherRankIsSaidByRank0) {
+    const ProcessResult result = hung("slow.scatter:1=10000000", 2);
+
+    EXPECT_EQ(result.exit_code, 76) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), ContainsRegex("rank 1 on .*device 0: copies the items of chunk [0-9]+ for"));
 }
 
 TEST(PlantedStartUp, IsWhatBinds) {

@@ -66,8 +66,8 @@ struct World {
 /// `step`s of chunk `id`, in the order that a chunk must take.
 std::vector<std::string> way_of(std::uint64_t id) {
     std::vector<std::string> way;
-    for (const char* step : {"request", "arrive", "enqueue upload copy", "upload copy", "compute run", "download copy",
-                             "deliver", "delivered"}) {
+    for (const char* step : {"request", "arrive", "fetch", "enqueue upload copy", "upload copy", "compute run",
+                             "download copy", "deliver", "delivered"}) {
         way.push_back(fmt::format("{} {}", step, id));
     }
     return way;
@@ -149,6 +149,7 @@ TEST(Pipeline, TellsWhatItIsAtAndHowLongItsChunksTake) {
     world.pipeline->run();
 
     EXPECT_EQ(at_step["arrive 1"], "device 0: waits for a chunk");
+    EXPECT_EQ(at_step["fetch 1"], "device 0: copies the items of chunk 1");
     EXPECT_EQ(at_step["compute run 1"], "device 0: computes chunk 1");
     EXPECT_EQ(at_step["delivered 1"], "device 0: waits for rank 0 to take the results of chunk 1");
     EXPECT_EQ(describe(activities.look().front()), "device 0: has ended");

@@ -43,6 +43,21 @@ public:
         return {.arrived = Event(requests_, targets_.size()), .arrival = &arrivals_[slot]};
     }
 
+    /// Looks at `permits`, but does not obey: the driver itself copies.
+    [[nodiscard]] Interval fetch(const Ticket& ticket) override {
+        const Chunk& chunk = ticket.arrival->chunk;
+        expects(chunk == grid_.at(fetched_), "chunks are fetched in their order");
+        const std::string step = fmt::format("fetch {}", chunk.id);
+        static_cast<void>(script_.permits(step));
+        const Instant began = Clock::now();
+        for (std::uint32_t i = 0; i < chunk.count; ++i) {
+            fake_item(chunk.first + i, targets_[fetched_].subspan(std::size_t{i} * fake_input_bytes, fake_input_bytes));
+        }
+        ++fetched_;
+        script_.log.push_back(step);
+        return {began, Clock::now()};
+    }
+
     [[nodiscard]] Event deliver(const Chunk& chunk, std::span<const std::byte> from) override {
         expects(chunk == grid_.at(sources_.size()), "results are delivered in the order of their chunks");
         sources_.push_back(from);
@@ -101,10 +116,6 @@ private:
 
     void answer() {
         const Chunk chunk = answered_ < grid_.chunks() ? grid_.at(answered_) : grid_.end();
-        for (std::uint32_t i = 0; i < chunk.count; ++i) {
-            fake_item(chunk.first + i,
-                      targets_[answered_].subspan(std::size_t{i} * fake_input_bytes, fake_input_bytes));
-        }
         script_.log.push_back(fmt::format("arrive {}", answered_));
         arrivals_[answered_ % depth_] = {chunk, Clock::now()};
         if (chunk.end_of_input()) {
@@ -141,6 +152,7 @@ private:
     std::set<const std::byte*> in_use_;
     std::vector<std::uint64_t> results_;
     std::size_t answered_ = 0;
+    std::size_t fetched_ = 0;
     std::size_t results_taken_ = 0;
     std::size_t most_in_flight_ = 0;
     int idle_looks_ = 0;

@@ -51,6 +51,11 @@ TEST(Activities, AreSaidInTheOrderInWhichTheyWereAdded) {
     device.wait(Stage::gather, 6);
     EXPECT_EQ(said(), (std::vector<std::string>{"reader 0: waits for room for chunk 13", "writer: writes chunk 7",
                                                 "device 1: waits for rank 0 to take the results of chunk 6"}));
+
+    device.work(Stage::scatter, 9);
+    EXPECT_EQ(said().back(), "device 1: copies the items of chunk 9");
+    device.work(Stage::compute, 8);
+    EXPECT_EQ(said().back(), "device 1: computes chunk 8");
 }
 
 TEST(Activities, ShowThatTheyGetOn) {
