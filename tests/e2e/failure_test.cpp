@@ -10,6 +10,7 @@
 namespace sluice::test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -69,6 +70,30 @@ TEST(MpiDriver, ThatRunsOutOfMemoryOnOneRankEndsAllWithOneMessage) {
     ASSERT_EQ(result.errors().size(), 1U) << result.err;
     EXPECT_THAT(result.errors().front(), HasSubstr("rank 2 on "));
     EXPECT_THAT(result.err, Not(HasSubstr("resumes from there"))) << "nothing is committed";
+    job.expect_unfinished();
+}
+
+TEST(MpiMemoryPlan, IsCheckedBeforeMemoryIsShared) {
+    if (!std::string(SLUICE_SANITIZERS).empty()) {
+        GTEST_SKIP() << "a sanitizer's shadow memory does not fit into a limited address space";
+    }
+    const JobFolder job(1);
+    std::string lines;
+    for (int line = 0; line < 1'100'000; ++line) {
+        lines += "a\n";
+    }
+    write_file(job.path() / "articles.txt", lines);
+    const std::vector<std::string> settings =
+        set({"pipeline.chunk_items=1048576", "pipeline.depth=1024"});  // 2 TB, and 2 GB of them read ahead
+    std::vector<std::string> words = launch_words(2, {"run", "job.toml"});
+    words.insert(words.end() - 3, {SLUICE_PRLIMIT, "--as=1500000000"});
+    words.insert(words.end(), settings.begin(), settings.end());
+
+    const ProcessResult result = Process(words, {.folder = job.path()}).wait();
+
+    EXPECT_EQ(result.exit_code, 71) << result.err;
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), ContainsRegex("rank 0 on .*: memory plan: this process needs"));
     job.expect_unfinished();
 }
 

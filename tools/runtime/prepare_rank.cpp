@@ -231,6 +231,7 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
                       .host_bytes = context.memory_share()};
     if (context.rank() == 0) {
         rank.queues = queues_for(plan, rank);
+        check_memory(plan, rank);  // before the readers' part of it is reserved
     }
     share_staging(context, plan, rank);
     return rank;

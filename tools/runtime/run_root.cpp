@@ -198,7 +198,6 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const 
     static_cast<void>(announce(context, {.plan = job.plan}));
     PreparedRank rank =
         prepare_rank(context, job.plan, meeting, std::move(gpus), std::move(job.weights), job.source.get());
-    check_memory(job.plan, rank);
     note_size(attempt, rank);
     JobServer server(root, job, attempt, meeting, rank, options);
     RankTrace served = server.run();
