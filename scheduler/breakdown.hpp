@@ -51,9 +51,9 @@ struct WallView {
     friend bool operator==(const WallView&, const WallView&) = default;
 };
 
-/// Where one rank's time went. While it was suspended nothing was busy, active or under way. Scatter is
-/// the work of the rank that copies the items, and rank 0's for ranks that get messages; gather is rank 0's. The time
-/// that other ranks wait for items, or for their results to be accepted, is not counted as work.
+/// Where one rank's time went. While it was suspended nothing was busy, active or under way. Scatter is the work of the
+/// rank that copies the items, and rank 0's for ranks that get messages; gather is rank 0's. The time that other ranks
+/// wait for items, or for their results to be accepted, is not counted as work.
 struct Breakdown {
     std::chrono::nanoseconds run{0};                ///< finish - start, suspensions included.
     std::array<StageTotals, stage_count> stages{};  ///< By index_of(stage).

@@ -21,8 +21,8 @@ struct ChunkTimes {
     friend bool operator==(const ChunkTimes&, const ChunkTimes&) = default;
 };
 
-/// One entry per device and stage and per thread that did any work. A device's scatter and gather are its waits for a
-/// chunk and for the delivery of results.
+/// One entry per device and stage and per thread that did any work. A device's scatter is the copy of a chunk's items,
+/// or its wait for their message, and its gather the wait for the delivery of results.
 [[nodiscard]] std::vector<ChunkTimes> chunk_times(const RankTrace& trace);
 
 }  // namespace sluice

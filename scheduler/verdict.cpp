@@ -170,7 +170,7 @@ const Resource& binding_resource(const RunReport& run, const std::vector<Resourc
 std::optional<double> steady_rate(const RunReport& run, const Resource& least) {
     const auto computes = instances_of(run.ranks, resource_kinds::compute);
     const auto devices =
-        is_of_devices(least.main_stage()) ? completion_rate(computes, run.items_done, run.distribution) : std::nullopt;
+        is_of_devices(*least.kind) ? completion_rate(computes, run.items_done, run.distribution) : std::nullopt;
     const std::optional<SteadyStretch>& written = run.ranks.front().breakdown.written;
     const std::optional<double> rate = devices ? devices : written ? written->rate() : std::nullopt;
     return rate && *rate <= most_over_capacity * least.capacity ? rate : std::nullopt;
@@ -234,6 +234,7 @@ Verdict judge(const RunReport& run) {
     measure_ends(verdict, run);
     const Resource& least = binding_resource(run, resources);
     verdict.binding = least.main_stage();
+    verdict.resource = least.kind;
     const double awake = wall - verdict.suspended;
     verdict.achieved = static_cast<double>(run.items_done) / wall;
     verdict.achievable = least.capacity;

@@ -60,14 +60,15 @@ struct Verdict {
     Bound bound = Bound::unknown;
     /// Stage of least capacity, even if it does not bind; nullopt: nothing was recorded.
     std::optional<Stage> binding{};
-    std::optional<int> rank{};  ///< Rank of the one device that decides, where devices differ.
-    double achieved = 0;        ///< Of the whole run.
-    double steady = 0;          ///< Of the devices if they have the least capacity, else of the writer; <= achievable.
-    double achievable = 0;      ///< The binding resource's capacity.
-    double share = 0;           ///< steady / achievable, at most 1
-    double startup = 0;         ///< Seconds before the first chunk's compute, without `suspended`.
-    double end = 0;             ///< Seconds after the last chunk was written, likewise.
-    double suspended = 0;       ///< Seconds of the run in which rank 0 did not run.
+    const ResourceKind* resource = nullptr;  ///< Whose stage that is.
+    std::optional<int> rank{};               ///< Rank of the one device that decides, where devices differ.
+    double achieved = 0;                     ///< Of the whole run.
+    double steady = 0;      ///< Of the devices if they have the least capacity, else of the writer; <= achievable.
+    double achievable = 0;  ///< The binding resource's capacity.
+    double share = 0;       ///< steady / achievable, at most 1
+    double startup = 0;     ///< Seconds before the first chunk's compute, without `suspended`.
+    double end = 0;         ///< Seconds after the last chunk was written, likewise.
+    double suspended = 0;   ///< Seconds of the run in which rank 0 did not run.
     std::vector<Straggler> stragglers{};
     std::vector<Contention> contended{};
     std::optional<Throttled> throttled{};  ///< The rank that lost the most time, if that mattered.

@@ -21,15 +21,10 @@ std::string_view setting_of(const RunReport& run, std::string_view name) {
     return {};
 }
 
-/// Whether a rank gets items as messages.
-bool is_sent(const RunReport& run) {
-    return !instances_of(run.ranks, resource_kinds::link).empty();
-}
-
-std::string advice(Stage stage, const RunReport& run) {
+std::string advice(const Verdict& verdict, const RunReport& run) {
     const std::string_view input = setting_of(run, "input.format");
     const bool has_scores = setting_of(run, "output.scores") == "true";
-    switch (stage) {
+    switch (*verdict.binding) {
         case Stage::read:
             return input == "u8" ? "a faster file system helps"
                                  : "a faster file system helps, or a more compact input (.u8, uint8 .npy)";
@@ -38,9 +33,9 @@ std::string advice(Stage stage, const RunReport& run) {
                        ? "more cores for rank 0 help"
                        : "an input that needs no parsing helps (.u8, .npy), or more cores for rank 0";
         case Stage::scatter:
-            return is_sent(run) ? "a faster network out of rank 0's node helps"  // packed alike, whatever the input
-                                : "items are copied as fast as the drivers reach rank 0's memory: ranks bound near "
-                                  "their devices help, or more of them";
+            return verdict.resource == &resource_kinds::copies
+                       ? "more devices help: each one's driver copies its own items from rank 0's memory"
+                       : "a faster network out of rank 0's node helps";  // items are packed alike, whatever the input
         case Stage::upload:
             return "devices with links of their own help, or ranks bound near their devices";
         case Stage::compute:
@@ -181,7 +176,7 @@ void add_notes(Verdict& verdict, const RunReport& run) {
     }
     note_idle_devices(verdict, run);
     if (verdict.bound == Bound::stage && !lacks_cpu(verdict, *verdict.binding, run.device)) {
-        verdict.notes.push_back(fmt::format("NOTE: {}", advice(*verdict.binding, run)));
+        verdict.notes.push_back(fmt::format("NOTE: {}", advice(verdict, run)));
     } else if (verdict.bound == Bound::startup) {
         verdict.notes.push_back("NOTE: more items in one run make start-up matter less; more devices do not");
     } else if (verdict.bound == Bound::nothing) {

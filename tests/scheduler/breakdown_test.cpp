@@ -119,6 +119,35 @@ TEST(Breakdown, TakesScatterFromTheThreadThatSendsWhereThereIsOne) {
     EXPECT_EQ(breakdown.wall.waiting, 90ns);
 }
 
+TEST(Breakdown, TellsCopiesOfItemsFromMessages) {
+    RankTrace trace = trace_of(0, 100);
+    trace.copies_items = true;
+    trace.devices.emplace_back("host", 1);
+    trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(10, 30)});
+    trace.threads.emplace_back("send", 1);
+    trace.threads[0].add({.stage = Stage::scatter, .busy = between(20, 90), .items = 6, .bytes = 99});
+
+    const Breakdown root = break_down(trace);
+
+    EXPECT_EQ(root.at(Stage::scatter).items, 10U);
+    EXPECT_EQ(root.at(Stage::scatter).busy, 90ns);
+    EXPECT_EQ(root.at(Stage::scatter).active, 80ns);
+    EXPECT_THAT(
+        root.instances,
+        testing::IsSupersetOf(
+            {InstanceTotals{
+                 .stage = Stage::scatter, .name = "device 0 (host)", .busy = 20ns, .items = 4, .of_device = true},
+             InstanceTotals{.stage = Stage::scatter, .name = "send", .busy = 70ns, .items = 6, .bytes = 99}}));
+
+    trace.rank = 1;
+    trace.threads.clear();
+
+    const Breakdown other = break_down(trace);
+
+    EXPECT_EQ(other.at(Stage::scatter).busy, 20ns);
+    EXPECT_EQ(other.receiving, 0ns);
+}
+
 TEST(Breakdown, CallsWhatAnotherRankWaitsForNoWork) {
     RankTrace trace = trace_of(0, 100);
     trace.devices.emplace_back("host", 1);

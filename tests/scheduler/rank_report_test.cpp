@@ -83,6 +83,20 @@ TEST(RankReport, CountsTimeFromTheCommonStartOnRankZerosClock) {
     EXPECT_TRUE(report.device_chunks[1].empty());
 }
 
+TEST(RankReport, KeepsHowLongItsDriversCopied) {
+    RankTrace trace = busy_trace();
+    trace.copies_items = true;
+    trace.devices[1].add({.chunk = {10, 100, 10}, .scatter = {instant(1300), instant(1340)}});
+
+    const RankReport report = make_rank_report(trace, instant(5000), 0ns);
+
+    EXPECT_EQ(report.device_chunks.at(1), (std::vector{ChunkDurations{.items = 10, .copy = 40ns}}));
+    EXPECT_EQ(decode_rank_report(encode(report)), report);
+    trace.copies_items = false;
+    EXPECT_EQ(make_rank_report(trace, instant(5000), 0ns).device_chunks.at(1),
+              (std::vector{ChunkDurations{.items = 10}}));
+}
+
 TEST(RankReport, SamplesTheChunksOfALongRunEvenly) {
     RankTrace trace = busy_trace();
     DeviceTrace& device = trace.devices.emplace_back("host", 10'000);

@@ -66,6 +66,20 @@ TEST(Replay, IsBoundByWhatAllDevicesShare) {
     }
 }
 
+TEST(Replay, LetsDriversCopySideBySideAndSendsToTheOthers) {
+    const ChunkDurations copied{.items = 10, .copy = 100ms, .compute = 1ms};
+    const ChunkDurations sent{.items = 10, .compute = 1ms};
+
+    EXPECT_NEAR(replay(plan_of(1, copied)), 100 * 0.1, 0.01);
+    EXPECT_NEAR(replay(plan_of(4, copied)), 25 * 0.1, 0.3) << "the first chunks go to few devices";
+
+    ReplayPlan plan = plan_of(2, copied);
+    plan.scatter = 0.01;
+    EXPECT_NEAR(replay(plan), 50 * 0.1, 0.01) << "nobody is sent to";
+    plan.devices[1] = {sent};
+    EXPECT_NEAR(replay(plan), 50 * 0.1, 0.1) << "copies and messages go on at once";
+}
+
 TEST(Replay, LetsSeveralReadersShareTheWork) {
     ReplayPlan plan = plan_of(4, {.items = 10, .compute = 1ms});
     plan.read = 0.01;

@@ -98,7 +98,35 @@ TEST(Verdict, AddsUpTheCopiesOfAllDrivers) {
 
     EXPECT_EQ(verdict.binding, Stage::scatter);
     EXPECT_DOUBLE_EQ(verdict.achievable, 500 / 9.0 + 500 / 10.0);
-    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("ranks bound near their devices help")));
+    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("more devices help: each one's driver copies its own items")));
+}
+
+TEST(Verdict, TakesTheSteadyRateOfDriversThatCopyFromTheirDevices) {
+    std::vector<RankReport> ranks;
+    for (const int rank : {0, 1}) {
+        InstanceTotals compute = device(Stage::compute, 5s, 1000);
+        compute.steady = {.items = 800, .time = 8s, .busy = 4s};
+        ranks.push_back(rank_of(rank, 0s, 20s, 20s, {device(Stage::scatter, 9500ms, 1000), compute}));
+    }
+    ranks[0].breakdown.written = {.items = 2000, .time = 20s};  // one began when the other was done
+
+    const Verdict verdict = judge(run_of(ranks, 2000));
+
+    EXPECT_EQ(verdict.binding, Stage::scatter);
+    EXPECT_DOUBLE_EQ(verdict.steady, 200);
+    EXPECT_EQ(verdict.bound, Bound::stage);
+}
+
+TEST(Verdict, AdvisesCopiersThatBindWhereOthersGetMessages) {
+    const std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s,
+                                                {device(Stage::scatter, 9s, 250), device(Stage::compute, 2s, 250),
+                                                 thread(Stage::scatter, "send", 1s, 750)}),
+                                        rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 6s, 750)})};
+
+    const Verdict verdict = judge(run_of(ranks, 1000));
+
+    EXPECT_EQ(verdict.binding, Stage::scatter);
+    EXPECT_THAT(verdict.notes, ElementsAre(HasSubstr("more devices help: each one's driver copies its own items")));
 }
 
 TEST(Verdict, TellsRanksThatCopyFromThoseThatGetMessages) {
@@ -328,6 +356,26 @@ TEST(Verdict, PredictsWhatHalfOfASharedStagesTimeWouldBring) {
         EXPECT_EQ(verdict.what_if[0].change, fmt::format("{} 2 x faster", to_string(stage)));
         EXPECT_NEAR(verdict.what_if[0].seconds, 52, 1);
     }
+}
+
+TEST(Verdict, PredictsWhatHalfOfTheCopiesTimeWouldBring) {
+    std::vector<RankReport> ranks;
+    for (const int rank : {0, 1}) {
+        ranks.push_back(
+            rank_of(rank, 1s, 51s, 51s, {device(Stage::scatter, 50s, 500), device(Stage::compute, 10s, 500)}));
+        ranks.back().device_chunks = {{ChunkDurations{.items = 10, .copy = 1s, .compute = 200ms}}};
+    }
+    ranks[0].breakdown.written = {.items = 1000, .time = 50s};
+
+    RunReport run = run_of(ranks, 1000);
+    run.queues = {.staged = 6, .window = 96};
+
+    const Verdict verdict = judge(run);
+
+    EXPECT_NEAR(verdict.replayed, 1, 0.1);
+    EXPECT_THAT(verdict.what_if,
+                Contains(testing::AllOf(testing::Field(&WhatIf::change, "scatter 2 x faster"),
+                                        testing::Field(&WhatIf::seconds, testing::DoubleNear(26, 1)))));
 }
 
 TEST(Verdict, PredictsWhatHalfOfOneOfAThreadsTwoStagesWouldBring) {
