@@ -15,25 +15,22 @@ Endpoint::Endpoint(std::uint32_t depth, Doorbell& comm_bell)
       posts_(3 * std::size_t{depth} + 1),  // every slot's request, copy and delivery, and the close
       arrivals_(depth),
       requests_(2 * std::size_t{depth}, &driver_bell_),
-      deliveries_(2 * std::size_t{depth}, &driver_bell_),
-      targets_(depth) {}
+      deliveries_(2 * std::size_t{depth}, &driver_bell_) {}
 
 Ticket Endpoint::request(std::span<std::byte> to) {
     const auto slot = static_cast<std::uint32_t>(requested_ % depth_);
-    targets_[slot] = to;
     post({.kind = Post::Kind::request, .slot = slot, .to = to});
-    return {.arrived = Event(requests_, ++requested_), .arrival = &arrivals_[slot]};
+    return {.arrived = Event(requests_, ++requested_), .to = to, .arrival = &arrivals_[slot]};
 }
 
 Interval Endpoint::fetch(const Ticket& ticket) {
-    const auto slot = static_cast<std::uint32_t>(fetched_++ % depth_);
-    const Arrival& arrival = arrivals_[slot];
-    expects(&arrival == ticket.arrival, "Endpoint: chunks are fetched in the order of their requests");
-    if (!arrival.items) {
+    const Arrival& arrival = *ticket.arrival;
+    if (arrival.items.empty()) {
         return Transport::fetch(ticket);
     }
+    const auto slot = static_cast<std::uint32_t>(&arrival - arrivals_.data());
     const Instant began = Clock::now();
-    std::ranges::copy(*arrival.items, targets_[slot].begin());
+    std::ranges::copy(arrival.items, ticket.to.begin());
     fault_delay("scatter");
     const Interval copied{began, Clock::now()};
     post({.kind = Post::Kind::fetched, .slot = slot, .chunk = arrival.chunk});

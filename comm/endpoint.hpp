@@ -87,9 +87,7 @@ private:
     std::exception_ptr failure_;
     std::atomic<bool> abandoned_{false};
 
-    std::vector<std::span<std::byte>> targets_;  // driver's side: of request n at n % depth
-    std::uint64_t requested_ = 0;                // posted
-    std::uint64_t fetched_ = 0;
+    std::uint64_t requested_ = 0;  // driver's side: posted
     std::uint64_t delivered_ = 0;
     std::uint64_t answered_ = 0;  // comm thread's side: completed
     std::uint64_t leaving_ = 0;

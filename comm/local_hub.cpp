@@ -47,11 +47,7 @@ void LocalHub::take_delivery(Endpoint& endpoint, const Post& post) {
 }
 
 void LocalHub::fulfil(const Grant& grant) {
-    Arrival arrival{.chunk = grant.chunk, .began = Clock::now()};
-    if (!grant.chunk.end_of_input()) {
-        arrival.items = grant.items;
-    }
-    endpoints_[grant.to.device].answer(arrival);
+    endpoints_[grant.to.device].answer({.chunk = grant.chunk, .began = Clock::now(), .items = grant.items});
     note_open_chunk(entry_, endpoints_);
     endpoints_[grant.to.device].complete_request();
 }

@@ -208,7 +208,7 @@ void MpiWorker::send_request(std::uint32_t device, const Post& post) {
     ++state.asked;
 
     // Receives are posted first, so that the answer arrives in its buffer without a copy.
-    const std::size_t pieces = options_.shared_items ? 0 : piece_count(post.to.size(), shape_.largest_message);
+    const std::size_t pieces = options_.shared_items.empty() ? piece_count(post.to.size(), shape_.largest_message) : 0;
     slot.request_messages = 2 + pieces;
     slot.head_is_there = false;
     session_.begin_receive(raw_bytes(slot.head), 0, tags::grant(device, post.slot, shape_.depth), pending_.add(head));
@@ -296,14 +296,15 @@ void MpiWorker::complete_in_order(std::uint32_t device) {
     }
 }
 
-std::optional<std::span<const std::byte>> MpiWorker::items_of(const ControlMessage& head) const {
-    if (!options_.shared_items || head.count == 0) {
-        return std::nullopt;
+std::span<const std::byte> MpiWorker::items_of(const ControlMessage& head) const {
+    const std::span<const std::byte> shared = options_.shared_items;
+    if (shared.empty() || head.count == 0) {
+        return {};
     }
     const std::size_t bytes = shape_.input_bytes(head.count);
-    expects(head.offset <= options_.shared_items->size() && bytes <= options_.shared_items->size() - head.offset,
+    expects(head.offset <= shared.size() && bytes <= shared.size() - head.offset,
             "MpiWorker: a grant's items lie in the shared memory");
-    return options_.shared_items->subspan(head.offset, bytes);
+    return shared.subspan(head.offset, bytes);
 }
 
 bool MpiWorker::report_failure(MpiSession& session, const std::string& text, std::chrono::nanoseconds at_most) {

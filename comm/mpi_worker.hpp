@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -46,8 +45,8 @@ private:
 struct MpiWorkerOptions {
     Activity* activity = nullptr;  ///< Where its thread reports whether it waits; outlives it.
     std::chrono::nanoseconds longest_silence = std::chrono::seconds(5);  ///< Of rank 0, after a stop request.
-    /// Where rank 0 reads items, as this rank has mapped it; nullopt: they come as messages.
-    std::optional<std::span<const std::byte>> shared_items{};
+    /// Where rank 0 reads items, as this rank has mapped it; empty: they come as messages.
+    std::span<const std::byte> shared_items{};
 };
 
 /// The comm thread of a rank other than 0: sends its drivers' requests and results to rank 0 and receives chunks.
@@ -124,8 +123,8 @@ private:
     void look_for_root();
     void note_message_of_root();
     void complete_in_order(std::uint32_t device);
-    /// Where the items of a grant lie, if they did not come with it.
-    [[nodiscard]] std::optional<std::span<const std::byte>> items_of(const ControlMessage& head) const;
+    /// Where the items of a grant lie; empty: they came with it, or there are none.
+    [[nodiscard]] std::span<const std::byte> items_of(const ControlMessage& head) const;
 
     MpiSession& session_;
     std::deque<Endpoint>& endpoints_;

@@ -38,8 +38,8 @@ static_assert(std::is_trivially_copyable_v<ControlMessage> && sizeof(ControlMess
 
 /// Which ranks copy their chunks' items from the memory where rank 0 reads them, and get none as messages.
 struct SharedItems {
-    std::vector<bool> ranks{};      ///< By rank; rank 0 does. None: only rank 0.
-    std::span<std::byte> memory{};  ///< As this rank has mapped it.
+    std::vector<bool> ranks{};      ///< By rank; none: only rank 0, which always does.
+    std::span<std::byte> memory{};  ///< As this rank has mapped it; empty where it has not.
 
     [[nodiscard]] bool are_of(int rank) const noexcept {
         return rank == 0 || (static_cast<std::size_t>(rank) < ranks.size() && ranks[static_cast<std::size_t>(rank)]);

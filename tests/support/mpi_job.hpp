@@ -52,8 +52,8 @@ struct MpiRank {
             if (session.rank() == 0) {
                 staging = NodeMemory::for_node(staged_bytes(job.staged, job.driver.chunk_items, fake_input_bytes));
             }
-            sharing = share_on_root_node(session, staging);
-            expects(std::ranges::all_of(sharing, std::identity()), "ranks of one node share memory");
+            shared = {.ranks = share_on_root_node(session, staging), .memory = staging.bytes()};
+            expects(std::ranges::all_of(shared.ranks, std::identity()), "ranks of one node share memory");
         }
     }
 
@@ -64,7 +64,7 @@ struct MpiRank {
     ChunkGrid grid;
     std::deque<Endpoint> endpoints;
     NodeMemory staging;
-    std::vector<bool> sharing;
+    SharedItems shared;
     RankEntry record;
 };
 
@@ -84,15 +84,14 @@ std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFa
     MemoryWriter writer;
     ReadAhead input(
         source, rank.grid,
-        {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers, .memory = rank.staging.bytes()},
+        {.input_bytes = fake_input_bytes, .staged = job.staged, .readers = job.readers, .memory = rank.shared.memory},
         rank.bell);
     OrderedResults results(writer, rank.grid, fake_output_bytes, job.window, rank.bell);
     ChunkServer server(rank.grid, input, results,
                        {.distribution = job.distribution, .devices_of_rank = rank.devices, .depth = job.driver.depth});
     CommTrace trace(session.size(), rank.grid.chunks());
     LocalHub local(rank.endpoints, server, rank.record, trace, 0);
-    MpiRemoteHub remote(session, server, trace, rank.shape, rank.devices, job.staged, job.window,
-                        {.ranks = rank.sharing, .memory = rank.staging.bytes()});
+    MpiRemoteHub remote(session, server, trace, rank.shape, rank.devices, job.staged, job.window, rank.shared);
     FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
     try {
         static_cast<void>(serve(server, local, &remote, rank.bell, rank.stop));
@@ -111,11 +110,7 @@ std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFa
 template <class OnFailure>
 void run_worker(MpiSession& session, const MpiJob& job, OnFailure on_failure, SeenClocks* seen = nullptr) {
     MpiRank rank(session, job);
-    MpiWorkerOptions options;
-    if (job.shares) {
-        options.shared_items = rank.staging.bytes();
-    }
-    MpiWorker worker(session, rank.endpoints, rank.record, rank.shape, options);
+    MpiWorker worker(session, rank.endpoints, rank.record, rank.shape, {.shared_items = rank.shared.memory});
     FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
     try {
         worker.run(rank.bell, rank.stop);

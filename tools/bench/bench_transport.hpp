@@ -19,7 +19,7 @@ public:
         Arrival& arrival = arrivals_[next_ % arrivals_.size()];
         arrival.chunk = {next_, next_, next_ < chunks_ ? 1U : 0U};
         ++next_;
-        return {Event(moments_, 1), &arrival};
+        return {.arrived = Event(moments_, 1), .arrival = &arrival};
     }
 
     [[nodiscard]] Event deliver(const Chunk&, std::span<const std::byte>) override { return {moments_, 1}; }

@@ -69,7 +69,7 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
               .staged = rank.queues->staged,
               .readers = readers_,
               .on_demand = job.job.pipeline.mode == PipelineMode::serial,
-              .memory = rank.staging.bytes(),
+              .memory = rank.shared.memory,
               .activities = &context_.activities},
              context_.bell),
       results_(output_with(attempt, encoders_), grid_, rank.wire.item.output_bytes, rank.queues->window, context_.bell,
@@ -82,7 +82,7 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
     starting_.reset();
     if (context_.session != nullptr) {
         remote_.emplace(*context_.session, server_, comm_trace_, rank.wire, rank.devices, rank.queues->staged,
-                        rank.queues->window, SharedItems{.ranks = rank.sharing, .memory = rank.staging.bytes()});
+                        rank.queues->window, rank.shared);
     }
     if (options.progress) {
         progress_.emplace([this] { return items_so_far(job_, results_.items_written()); });

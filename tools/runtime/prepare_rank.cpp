@@ -167,8 +167,8 @@ void share_staging(const RankContext& context, const JobPlan& plan, PreparedRank
         rank.staging =
             NodeMemory::for_node(staged_bytes(rank.queues->staged, plan.chunk_items, rank.wire.item.input_bytes));
     }
-    rank.sharing = share_on_root_node(session, rank.staging);
-    if (session.rank() == 0 && session.node_size() > 1 && !rank.sharing[0]) {
+    rank.shared.ranks = share_on_root_node(session, rank.staging);
+    if (session.rank() == 0 && session.node_size() > 1 && !rank.shared.ranks[0]) {
         rank.staging = NodeMemory();
         say(ErrorText{.id = "W-MPI-183",
                       .where = context.who(),
@@ -177,6 +177,7 @@ void share_staging(const RankContext& context, const JobPlan& plan, PreparedRank
                           "start a node's ranks in one container, raise the limit of file sizes (ulimit -f), or set "
                           "pipeline.scatter = \"messages\""});
     }
+    rank.shared.memory = rank.staging.bytes();
 }
 
 std::deque<Endpoint> make_endpoints(std::size_t devices, std::uint32_t depth, Doorbell& bell) {
@@ -252,7 +253,7 @@ DriverTeamOptions driver_options(const RankContext& context, const JobPlan& plan
             .memory = memory_needs(plan, rank),
             .host_bytes = rank.host_bytes,
             .chunks = plan.grid().chunks_left(),
-            .copies_items = rank.copies_items(context.rank()),
+            .copies_items = rank.shared.are_of(context.rank()),
             .sample = std::as_bytes(std::span(rank.sample)),
             .machine = rank.share.binds ? &rank.share.machine : nullptr,
             .driver_start = rank.driver_start.get()};

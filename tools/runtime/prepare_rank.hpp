@@ -45,18 +45,13 @@ struct PreparedRank {
     std::unique_ptr<LoadedApp> app{};
     std::string sample{};  ///< For Model::calibrate(); empty: not needed.
     MessageShape wire{};
-    std::deque<Endpoint> endpoints{};       ///< One per device.
-    NodeMemory staging{};                   ///< Where rank 0 reads items, on ranks that share it; empty elsewhere.
-    std::vector<bool> sharing{};            ///< Who copies items from there, by rank; empty in a single process.
+    std::deque<Endpoint> endpoints{};  ///< One per device.
+    NodeMemory staging{};              ///< The memory of `shared`.
+    SharedItems shared{};
     std::uint64_t host_bytes = UINT64_MAX;  ///< RankContext::memory_share(), before any rank has made buffers.
 
     /// Devices of all ranks.
     [[nodiscard]] std::uint32_t total_devices() const;
-
-    /// Whether `rank` copies its chunks' items itself.
-    [[nodiscard]] bool copies_items(int rank) const {
-        return rank == 0 || (!sharing.empty() && sharing[static_cast<std::size_t>(rank)]);
-    }
 };
 
 /// Packs `app`'s weights, if it has any, in memory of this process alone, with up to `threads` threads. Throws Error

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
-#include <optional>
-#include <span>
 #include <thread>
 
 #include "comm/job_end.hpp"
@@ -98,9 +95,7 @@ int work(const RankContext& context, const JobPlan& plan, const Meeting& meeting
         return MpiWorker(*context.session, rank.endpoints, context.board.mine(), rank.wire,
                          {.activity = &context.activities.add(ActivityKind::comm, "comm thread"),
                           .longest_silence = longest_silence(plan.drain_timeout),
-                          .shared_items = rank.copies_items(context.rank())
-                                              ? std::optional<std::span<const std::byte>>(rank.staging.bytes())
-                                              : std::nullopt});
+                          .shared_items = rank.shared.memory});
     });
     DriverTeam team = while_root_serves(
         context, [&] { return DriverTeam(*rank.app, rank.endpoints, driver_options(context, plan, rank)); });
