@@ -132,6 +132,7 @@ void MpiRemoteHub::take(int rank, const ControlMessage& message) {
             server_.request({rank, message.device, message.slot});
             break;
         case ControlMessage::Kind::fetched:
+            --fetching_;
             server_.release(message.chunk());
             break;
         case ControlMessage::Kind::result:
@@ -208,6 +209,7 @@ void MpiRemoteHub::send(const Grant& grant) {
                  .sent = slot.grant_begun};
     const bool shares = shared_.are_of(slot.rank);
     if (shares && !grant.items.empty()) {
+        ++fetching_;
         slot.head.offset = static_cast<std::uint64_t>(grant.items.data() - shared_.memory.data());
     }
     slot.grant_messages = shares ? 1 : grant_messages(shape_);

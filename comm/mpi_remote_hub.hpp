@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool progress() override;
     void send(const Grant& grant) override;
     [[nodiscard]] bool all_closed() const override;
-    [[nodiscard]] bool in_transit() const override { return !pending_.empty(); }
+    [[nodiscard]] bool in_transit() const override { return !pending_.empty() || fetching_ != 0; }
     [[nodiscard]] StopCause stop() const override { return stop_; }
     void announce_drain() override;
     [[nodiscard]] std::optional<int> find_silent(std::chrono::nanoseconds longest) const override;
@@ -112,6 +112,7 @@ private:
     std::vector<ClockBounds> clock_bounds_;
     std::vector<Traffic> sent_;
     std::vector<Traffic> received_;
+    std::size_t fetching_ = 0;  // chunks that ranks copy, granted but not fetched yet
     int open_ranks_;
     StopCause stop_{};
     std::vector<bool> closed_;                          // one per rank

@@ -26,7 +26,7 @@ public:
     /// Whether every other rank has ended and no message is pending.
     [[nodiscard]] virtual bool all_closed() const = 0;
 
-    /// Whether chunks or results are in transit.
+    /// Whether chunks or results are in transit, or being copied.
     [[nodiscard]] virtual bool in_transit() const = 0;
 
     /// Stop request of the first of the other ranks that got one.

@@ -90,6 +90,71 @@ TEST(MpiRemoteHub, MissesARankThatHasSpokenAndFallsSilentUntilItCloses) {
     say_to_all_others({.kind = ControlMessage::Kind::end});
 }
 
+/// As rank 1's comm thread: gets where a chunk's items lie, says so by a stop, and that they are fetched once told to.
+void fetch_as_another_rank(const MessageShape& shape) {
+    const auto say = [](const ControlMessage& message) {
+        MPI_Send(&message, sizeof message, MPI_BYTE, 0, tags::control, session().world());
+    };
+    ControlMessage grant;
+    ControlMessage told;
+    say({.kind = ControlMessage::Kind::request});
+    MPI_Recv(&grant, sizeof grant, MPI_BYTE, 0, tags::grant(0, 0, shape.depth), session().world(), MPI_STATUS_IGNORE);
+    say({.kind = ControlMessage::Kind::stop, .count = SIGTERM});
+    MPI_Recv(&told, sizeof told, MPI_BYTE, 0, tags::from_root, session().world(), MPI_STATUS_IGNORE);
+    say({.kind = ControlMessage::Kind::fetched, .count = grant.count, .id = grant.id, .first = grant.first});
+    EXPECT_GT(grant.count, 0U);
+}
+
+/// As rank 0, to which rank 1 alone speaks.
+void expect_in_transit_until_fetched(const MpiJob& job, test::MpiRank& rank) {
+    const test::FakeSource source(job.items);
+    test::MemoryWriter writer;
+    ReadAhead input(source, rank.grid,
+                    {.input_bytes = test::fake_input_bytes, .staged = job.staged, .memory = rank.shared.memory},
+                    rank.bell);
+    OrderedResults results(writer, rank.grid, test::fake_output_bytes, job.window, rank.bell);
+    ChunkServer server(rank.grid, input, results, {.devices_of_rank = rank.devices, .depth = job.driver.depth});
+    CommTrace trace(session().size(), rank.grid.chunks());
+    MpiRemoteHub hub(session(), server, trace, rank.shape, rank.devices, job.staged, job.window, rank.shared);
+    const auto grants = [&] {
+        static_cast<void>(hub.progress());
+        if (const auto grant = server.next_grant()) {
+            hub.send(*grant);
+            return true;
+        }
+        return false;
+    };
+
+    ASSERT_TRUE(test::eventually(grants));
+    ASSERT_TRUE(test::eventually([&] {
+        static_cast<void>(hub.progress());
+        return hub.stop().signal != 0;
+    }));
+    for (int look = 0; look < 100; ++look) {  // what was sent has arrived
+        static_cast<void>(hub.progress());
+    }
+    EXPECT_TRUE(hub.in_transit());
+
+    const ControlMessage go_on{.kind = ControlMessage::Kind::heartbeat};
+    MPI_Send(&go_on, sizeof go_on, MPI_BYTE, 1, tags::from_root, session().world());
+    EXPECT_TRUE(test::eventually([&] {
+        static_cast<void>(hub.progress());
+        return !hub.in_transit();
+    }));
+}
+
+/// Else it would hardly look for the word that a bin is free again.
+TEST(MpiRemoteHub, CountsAChunkAsInTransitUntilItIsFetched) {
+    const MpiJob job{.items = 10, .shares = true};
+    test::MpiRank rank(session(), job);
+    if (session().rank() == 0) {
+        expect_in_transit_until_fetched(job, rank);
+    } else if (session().rank() == 1) {
+        fetch_as_another_rank(rank.shape);
+    }
+    session().barrier();  // what is said next is for the next test
+}
+
 /// Takes what the other ranks have said beyond what a test waits for, so that the next one does not.
 void take_the_rest() {
     ControlMessage message{.kind = ControlMessage::Kind::closed};
