@@ -60,7 +60,7 @@ void pack_alone(LoadedApp& app, std::uint32_t threads, std::uint64_t available =
 
 /// Determines the rank's place on its node, packs the weights once per node, distributes a sample of the job's items,
 /// and shares rank 0's staging memory with its node. `weights` and `source` are rank 0's; others pass none. Collective.
-/// Throws Error.
+/// Throws Error, on rank 0 also as check_memory() does, which other ranks call once rank 0 serves.
 [[nodiscard]] PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const Meeting& meeting,
                                         GpuStart gpus, WeightBlob weights = {}, const ItemSource* source = nullptr);
 
