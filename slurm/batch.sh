@@ -69,6 +69,81 @@ say_that_none_follows() {
     echo "sluice: Slurm has not queued another attempt; \"${SLUICE_BIN##*/} submit\" resumes the run" >&2
 }
 
+is_away() { # whether a program of Slurm's has said that the controller does not answer, as while it is restarted
+    case $1 in
+    *'contact slurm controller'* | *'Unexpected message received'* | *'ocket timed out'* | *'Zero Bytes were'* | \
+        *'ommunication connection failure'* | *'Message send failure'* | *'Message receive failure'* | \
+        *'Connection refused'* | *'Connection reset'* | *'Connection timed out'* | *'No route to host'* | \
+        *'Network is unreachable'* | *'in standby mode'* | *'emporarily un'* | *'Temporary failure'*) return 0 ;;
+    esac
+    return 1
+}
+
+give_up() { # WHY
+    echo "sluice: gave up asking Slurm for another attempt: $1; if squeue shows none, once Slurm answers," \
+        "\"${SLUICE_BIN##*/} submit\" resumes the run" >&2
+    exit "$code"
+}
+
+pause() { # SECONDS
+    trap 'give_up "Slurm ends the job"' TERM
+    sleep "$1" & # in the background: bash runs no trap before a program in the foreground ends
+    wait $!
+    trap - TERM
+}
+
+say() {
+    if [ -n "$1" ]; then
+        echo "$1" >&2
+    fi
+}
+
+# ask_slurm COMMAND...: sets `answer` to its last line; fails if Slurm refuses. While the controller is away nobody ends
+# the job, even at its time limit: that is the controller's work, which it takes up half a minute after it is back.
+ask_slurm() {
+    local said last='' left=80 rest=5
+    until said=$("$@" 2>&1); do
+        answer=${said##*$'\n'}
+        if ! is_away "$said"; then
+            say "$said"
+            return 1
+        fi
+        if [ $left -eq 0 ]; then
+            give_up "$answer"
+        fi
+        if [ "$answer" != "$last" ]; then
+            say "sluice: Slurm does not answer ($answer); asking again for half an hour, for another attempt"
+        fi
+        last=$answer
+        left=$((left - 1))
+        pause $rest
+        rest=$((rest < 15 ? rest + 5 : 15))
+    done
+    answer=${said##*$'\n'}
+    printf '%s' "${said%"$answer"}" >&2
+    if [ -n "$last" ]; then
+        say "sluice: Slurm answers again"
+    fi
+}
+
+# shellcheck disable=SC2317  # ask_slurm calls it
+submit_follower() {
+    local queued
+    if [ -n "$last" ]; then # the job may be there: only the answer was lost
+        queued=$(squeue --noheader --me --states=PENDING --format='%i %E' 2>&1) || {
+            echo "$queued"
+            return 1
+        }
+        queued=$(sed -n "s/^\([0-9]*\) afterany:$SLURM_JOB_ID\>.*/\1/p" <<<"$queued" | head -n 1)
+        if [ -n "$queued" ]; then
+            echo "$queued"
+            return
+        fi
+    fi
+    sbatch ${options[@]+"${options[@]}"} --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 \
+        --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT"
+}
+
 code=
 again=
 # Why the ranks ended is in status.json: the launcher's code may be that of a rank which it has ended itself. Whether
@@ -77,7 +152,7 @@ read -r code again < <("$SLUICE_BIN" stop-reason --plan "$SLUICE_PLAN" --srun-rc
 code=${code:-70}
 if [ "$again" = yes ]; then
     if [ "$SLUICE_RESUME" = requeue ]; then
-        if scontrol requeue "$SLURM_JOB_ID"; then
+        if ask_slurm scontrol requeue "$SLURM_JOB_ID"; then
             sleep 120 # Slurm ends the script here
         else # Slurm has done so itself where a node was lost
             made=$(restarts)
@@ -89,10 +164,10 @@ if [ "$again" = yes ]; then
         # 70 s later, so that an attempt on other nodes does not take this one for alive.
         export SLUICE_ATTEMPT=$((SLUICE_ATTEMPT + 1))
         mapfile -t options <"${SLUICE_SCRIPT%/*}/options" # of the command line: the #SBATCH lines lack them
-        next=$(sbatch ${options[@]+"${options[@]}"} --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 \
-            --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT") || say_that_none_follows
-        if [ -n "$next" ]; then
-            "$SLUICE_BIN" follow --plan "$SLUICE_PLAN" --job "$next"
+        if ask_slurm submit_follower; then
+            "$SLUICE_BIN" follow --plan "$SLUICE_PLAN" --job "$answer"
+        else
+            say_that_none_follows
         fi
     fi
 fi

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 
 #include "slurm/batch_script.hpp"
 #include "slurm/run_status.hpp"
+#include "slurm/submission.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/slurm/fake_programs.hpp"
 
@@ -72,6 +74,11 @@ public:
         return std::filesystem::exists(calls()) ? contents(calls()) : std::string();
     }
 
+    /// The job that is to continue, as far as the script has recorded one.
+    [[nodiscard]] std::string follower() const {
+        return read_submission(folder_.path() / "submitted.json").value_or(Submission{}).job;
+    }
+
 private:
     [[nodiscard]] std::filesystem::path calls() const { return folder_.path() / "calls"; }
 
@@ -113,6 +120,87 @@ TEST(BatchRun, DoesNotComplainWhereSlurmItselfHasQueuedTheJobAgain) {
     EXPECT_THAT(complains("3", "4"), Not(HasSubstr(none_follows)));
     EXPECT_THAT(complains("0", "0"), HasSubstr(none_follows));
     EXPECT_THAT(complains("4", "4"), HasSubstr(none_follows));
+}
+
+/// A program of Slurm's that says `problem` at its first `times` calls, then does `body`.
+std::string away_at_first(int times, const std::string& problem, const std::string& body) {
+    return fmt::format(
+        "echo \"$0\" | sed 's,.*/,,' >>calls; [ $(grep -c ${{0##*/}} calls) -gt {} ] || {{ echo '{}' >&2; exit 1; }}; "
+        "{}",
+        times, problem, body);
+}
+
+/// An attempt whose script does not really pause.
+class HurriedAttempt : public StoppedAttempt {
+public:
+    HurriedAttempt() { add("sleep", "echo pause $1 >>calls"); }
+};
+
+const std::map<std::string, std::string> to_requeue{
+    {"SLUICE_RESUME", "requeue"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "0"}};
+const std::map<std::string, std::string> to_follow{
+    {"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "0"}};
+
+TEST(BatchRun, AsksAgainWithGrowingPausesWhileTheControllerIsAway) {
+    for (const char* problem : {"slurm_update error: Unable to contact slurm controller (connect failure)",
+                                "Unexpected message received for job 7", "Socket timed out on send/recv operation",
+                                "connect: Connection refused", "Resource temporarily unavailable"}) {
+        const HurriedAttempt attempt;
+        attempt.add("scontrol", away_at_first(4, problem, "exit 0"));
+
+        EXPECT_EQ(attempt.run(to_requeue),
+                  fmt::format("sluice: Slurm does not answer ({}); asking again for half an hour, for another attempt\n"
+                              "sluice: Slurm answers again\n",
+                              problem));
+        EXPECT_EQ(
+            attempt.requests(),
+            "scontrol\npause 5\nscontrol\npause 10\nscontrol\npause 15\nscontrol\npause 15\nscontrol\npause 120\n");
+    }
+}
+
+TEST(BatchRun, TellsWhatToDoWhenTheControllerStaysAway) {
+    for (const auto& variables : {to_requeue, to_follow}) {
+        const HurriedAttempt attempt;
+        for (const char* program : {"scontrol", "sbatch", "squeue"}) {
+            attempt.add(program, "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1");
+        }
+
+        const std::string log = attempt.run(variables);
+
+        EXPECT_THAT(log, HasSubstr("sluice: gave up asking Slurm for another attempt: Unable to contact slurm "
+                                   "controller (connect failure); if squeue shows none, once Slurm answers, \"" +
+                                   program_name_of_runs() + " submit\" resumes the run\n"));
+        EXPECT_EQ(std::ranges::count(log, '\n'), 2) << log;
+    }
+}
+
+TEST(BatchRun, TellsWhatToDoWhenSlurmEndsTheJobWhileItWaits) {
+    const HurriedAttempt attempt;
+    attempt.add("scontrol", "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1");
+    attempt.add("sleep", "kill -TERM $PPID");
+
+    EXPECT_THAT(attempt.run(to_requeue), HasSubstr("sluice: gave up asking Slurm for another attempt: Slurm ends the "
+                                                   "job; if squeue shows none"));
+}
+
+TEST(BatchRun, SubmitsOneFollowerAloneWhereOnlyTheAnswerWasLost) {
+    const HurriedAttempt lost;  // the answer, of a job that was accepted
+    lost.add("sbatch",
+             "echo sbatch >>calls; echo 'sbatch: error: Batch job submission failed: Socket timed out on "
+             "send/recv operation' >&2; exit 1");
+    lost.add("squeue", "echo '8 afterany:17(unfulfilled)'; echo '9 afterany:7(unfulfilled)'; echo '10 (null)'");
+
+    EXPECT_THAT(lost.run(to_follow), HasSubstr("Slurm answers again"));
+    EXPECT_EQ(lost.requests(), "sbatch\npause 5\n");
+    EXPECT_EQ(lost.follower(), "9");
+
+    const HurriedAttempt never_sent;
+    never_sent.add("sbatch", away_at_first(1, "Unable to contact slurm controller", "echo warning >&2; echo 11"));
+    never_sent.add("squeue", "echo '8 afterany:17(unfulfilled)'");
+
+    EXPECT_THAT(never_sent.run(to_follow), HasSubstr("Slurm answers again"));
+    EXPECT_EQ(never_sent.requests(), "sbatch\npause 5\nsbatch\n");
+    EXPECT_EQ(never_sent.follower(), "11");
 }
 
 TEST(BatchRun, SaysInTheLogThatNoAttemptFollowsTheLastOneAllowed) {
