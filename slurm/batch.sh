@@ -140,7 +140,7 @@ submit_follower() {
             return
         fi
     fi
-    sbatch ${options[@]+"${options[@]}"} --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now+70 \
+    sbatch ${options[@]+"${options[@]}"} --parsable --dependency="afterany:$SLURM_JOB_ID" \
         --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT"
 }
 
@@ -161,7 +161,6 @@ if [ "$again" = yes ]; then
             fi
         fi
     elif [ "$SLUICE_RESUME" = dependency ]; then
-        # 70 s later, so that an attempt on other nodes does not take this one for alive.
         export SLUICE_ATTEMPT=$((SLUICE_ATTEMPT + 1))
         mapfile -t options <"${SLUICE_SCRIPT%/*}/options" # of the command line: the #SBATCH lines lack them
         if ask_slurm submit_follower; then

@@ -100,6 +100,7 @@ TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsItAndTellsWhenSlurmRefuses)
     const StoppedAttempt followed;
     EXPECT_EQ(followed.run({{"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "1"}}), refused);
     EXPECT_THAT(followed.requests(), HasSubstr("--dependency=afterany:7"));
+    EXPECT_THAT(followed.requests(), Not(HasSubstr("--begin"))) << "it waits by itself where it has to";
     EXPECT_THAT(followed.requests(), HasSubstr("--qos=high --job-name=a  'b --parsable"));
 }
 
