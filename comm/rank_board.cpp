@@ -13,6 +13,7 @@
 
 #include "comm/mpi_session.hpp"
 #include "core/error.hpp"
+#include "core/machine/launch.hpp"
 #include "core/process_state.hpp"
 
 namespace sluice {
@@ -110,6 +111,9 @@ std::size_t RankBoard::bytes_for(std::size_t ranks) noexcept {
 }
 
 void RankBoard::lay_out(std::byte* memory, bool begins) {
+    if (own_variable("SLUICE_RESUME")) {
+        resumer_ = "another attempt";
+    }
     std::byte* const entries = memory + sizeof(Shared);
     if (begins) {
         ::new (memory) Shared;
@@ -189,10 +193,10 @@ std::size_t RankBoard::describe_committed(LaterCommits later, char* to, std::siz
     const bool is_final = later == LaterCommits::none;
     const auto end =
         now.chunks == 0
-            ? fmt::format_to_n(to, room, "nothing is committed yet: the same command starts from the beginning{}",
+            ? fmt::format_to_n(to, room, "nothing is committed yet: {} starts from the beginning{}", resumer_,
                                is_final ? "" : ", unless results are still committed as the job ends")
-            : fmt::format_to_n(to, room, "{}{} of {} chunks are committed: the same command resumes from there",
-                               is_final ? "" : "at least ", now.chunks, now.all);
+            : fmt::format_to_n(to, room, "{}{} of {} chunks are committed: {} resumes from there",
+                               is_final ? "" : "at least ", now.chunks, now.all, resumer_);
     return std::min(end.size, room);
 }
 

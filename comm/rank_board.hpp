@@ -127,7 +127,8 @@ public:
     enum class LaterCommits : std::uint8_t { none, possible };
 
     /// Writes "12 of 88 chunks are committed: the same command resumes from there", that nothing is, or nothing if
-    /// unknown, in at most `room` characters; returns their number. Async-signal-safe.
+    /// unknown, in at most `room` characters; returns their number. In a submitted job, which may go on by itself, it
+    /// is another attempt that resumes. Async-signal-safe.
     std::size_t describe_committed(LaterCommits later, char* to, std::size_t room) const noexcept;
     [[nodiscard]] std::string describe_committed(LaterCommits later) const;
 
@@ -149,6 +150,7 @@ private:
     RankEntry* entries_ = nullptr;
     std::size_t count_ = 1;
     std::size_t mine_ = 0;
+    const char* resumer_ = "the same command";
 };
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <stop_token>
@@ -80,6 +81,13 @@ TEST(RankBoard, SaysWhereTheSameCommandStarts) {
               "12 of 88 chunks are committed: the same command resumes from there");
     EXPECT_EQ(board.describe_committed(Later::possible),
               "at least 12 of 88 chunks are committed: the same command resumes from there");
+
+    ::setenv("SLUICE_RESUME", "requeue", 1);
+    RankBoard submitted;
+    ::unsetenv("SLUICE_RESUME");
+    submitted.set_committed({.chunks = 12, .all = 88});
+    EXPECT_EQ(submitted.describe_committed(Later::none),
+              "12 of 88 chunks are committed: another attempt resumes from there");
 }
 
 }  // namespace

@@ -211,9 +211,10 @@ void JobServer::finish(const Served& served) {
         return;
     }
     commit_what_came();
-    Failure end{
-        .code = ending.code,
-        .text = given_up ? given_up_by_others(context_, *given_up) : stopped_early(served, context_.board.committed())};
+    Failure end{.code = ending.code,
+                .text = given_up ? given_up_by_others(context_, *given_up)
+                                 : stopped_early(served, context_.board.committed(), attempt_.output->first_chunk(),
+                                                 this_attempt())};
     if (ending.notes_loss) {
         const std::vector<std::uint64_t> chunks = context_.hangs.chunks_of(served.lost_rank);
         end.text = lost_while_draining(served, hosts_.at(static_cast<std::size_t>(served.lost_rank)), chunks);

@@ -10,6 +10,7 @@
 #include "comm/crash_reports.hpp"
 #include "comm/job_end.hpp"
 #include "core/commit/attempt_history.hpp"
+#include "core/program_name.hpp"
 #include "core/standard_error.hpp"
 #include "tools/runtime/job_plan.hpp"
 
@@ -64,6 +65,27 @@ std::string name_of(const StopCause& cause) {
 std::string stopped_text(const StopCause& cause) {
     return cause.reason == StopReason::time_limit ? "stopped near its job's time limit"
                                                   : "stopped by " + name_of(cause);
+}
+
+std::string how_to_resume(const StopCause& cause, const RankBoard::Committed& committed, std::uint64_t first,
+                          const AttemptId& attempt) {
+    const std::string command =
+        attempt.most ? fmt::format("`{} submit`", program_name()) : std::string("the same command");
+    if (committed.chunks == 0) {
+        return fmt::format("nothing is committed yet: {} starts from the beginning", command);
+    }
+    if (!attempt.most) {
+        return "run the same command again: it resumes from there";
+    }
+    const bool may_follow =
+        attempt.number < *attempt.most && committed.chunks > first && cause.reason != StopReason::drain_request;
+    if (!may_follow) {
+        return fmt::format("{} resumes from there", command);
+    }
+    const bool may_be_the_jobs_end = cause.reason == StopReason::signal && cause.signal != SIGUSR1;
+    return may_be_the_jobs_end
+               ? fmt::format("unless Slurm has ended the job, it resumes from there by itself; else {} does", command)
+               : std::string("nothing to do: the job resumes from there by itself");
 }
 
 /// The rank that has failed.
@@ -135,7 +157,8 @@ void fail(const Root& root, const EndReach& reach, const std::exception_ptr& thr
     end_all(root, reach, failure);
 }
 
-ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed) {
+ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed, std::uint64_t first,
+                        const AttemptId& attempt) {
     std::string end;
     if (served.gave_up) {
         end = fmt::format("; chunks in flight took longer than {}",
@@ -145,8 +168,7 @@ ErrorText stopped_early(const Served& served, const RankBoard::Committed& commit
             .where = served.stop.rank == 0 ? std::string() : fmt::format("rank {}", served.stop.rank),
             .what = fmt::format("{} after {} of {} chunks{}", stopped_text(served.stop), committed.chunks,
                                 committed.all, end),
-            .hint = committed.chunks == 0 ? "nothing is committed yet: the same command starts from the beginning"
-                                          : "run the same command again: it resumes from there"};
+            .hint = how_to_resume(served.stop, committed, first, attempt)};
 }
 
 ErrorText lost_while_draining(const Served& served, const std::string& host, const std::vector<std::uint64_t>& chunks) {

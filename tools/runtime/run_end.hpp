@@ -14,6 +14,7 @@
 #include "core/commit/committed_output.hpp"
 #include "core/stage_error.hpp"
 #include "core/sync/stop_request.hpp"
+#include "slurm/stop_reason.hpp"
 #include "tools/runtime/rank_context.hpp"
 #include "tools/runtime/run_monitor.hpp"
 
@@ -51,8 +52,10 @@ void explain_end(const Root& root, const ErrorText& text);
 /// again, this is recorded for later attempts.
 [[noreturn]] void fail(const Root& root, const EndReach& reach, const std::exception_ptr& thrown);
 
-/// For a run that was asked to stop and has drained, or given up draining.
-[[nodiscard]] ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed);
+/// For a run that was asked to stop and has drained, or given up draining; it began at chunk `first`. Says what
+/// continues it: of a submitted job by itself, where its script is about to ask for another attempt.
+[[nodiscard]] ErrorText stopped_early(const Served& served, const RankBoard::Committed& committed, std::uint64_t first,
+                                      const AttemptId& attempt);
 
 /// For a run that lost a rank, on `host` with `chunks`, while draining: srun, for one, asks surviving ranks to stop
 /// without reporting the dead one.
