@@ -227,4 +227,14 @@ std::optional<Owner> newest_owner(const RunPaths& paths) {
     return attempts.empty() ? std::nullopt : read_owner(paths.attempt(attempts.back()));
 }
 
+std::optional<Owner> glimpse_newest_owner(const RunPaths& paths, const Owner& me) {
+    constexpr std::chrono::seconds alive_within{60};
+    try {
+        const std::vector<std::uint32_t> attempts = attempts_of(paths);
+        return attempts.empty() ? std::nullopt : glimpse_owner(paths.attempt(attempts.back()), me, alive_within);
+    } catch (const Error&) {  // what cannot be read names nobody
+        return std::nullopt;
+    }
+}
+
 }  // namespace sluice

@@ -64,4 +64,7 @@ private:
 /// Owner of the newest attempt, running or not; nullopt: no attempt, or owner unknown.
 [[nodiscard]] std::optional<Owner> newest_owner(const RunPaths& paths);
 
+/// The same, if it seems to be alive, to `me`: see glimpse_owner(). nullopt also where that cannot be read.
+[[nodiscard]] std::optional<Owner> glimpse_newest_owner(const RunPaths& paths, const Owner& me);
+
 }  // namespace sluice

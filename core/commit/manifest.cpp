@@ -71,20 +71,8 @@ Manifest manifest_of(const Json& json, const RunPaths& paths) {
     return manifest;
 }
 
-/// Who seems to be at the run.
-std::optional<Owner> writer_of(const RunPaths& paths) {
-    constexpr std::chrono::seconds alive_within{60};
-    try {
-        const std::vector<std::uint32_t> attempts = attempts_of(paths);
-        return attempts.empty() ? std::nullopt
-                                : glimpse_owner(paths.attempt(attempts.back()), this_process({}, 0), alive_within);
-    } catch (const Error&) {  // what cannot be read names nobody
-        return std::nullopt;
-    }
-}
-
 [[noreturn]] void refuse_unfinished(const RunPaths& paths) {
-    const std::optional<Owner> writer = writer_of(paths);
+    const std::optional<Owner> writer = glimpse_newest_owner(paths, this_process({}, 0));
     throw Error(ExitCode::no_input,
                 {.id = "E-OUT-111",
                  .where = escaped(paths.output.native()),

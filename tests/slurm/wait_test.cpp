@@ -256,6 +256,29 @@ TEST(Status, OfAHostWhoseClockIsAheadIsOfNow) {
     EXPECT_THAT(result.out, HasSubstr("state     running, 0.0 s ago\n"));
 }
 
+TEST(Status, StaysThatOfTheLivingAttemptWhichASubmittedJobMeets) {
+    const JobFolder job(held_texts(40, 8));
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
+    ASSERT_EQ(Process(launch_words(0, {"submit", "job.toml"}), ProcessOptions{.folder = job.path()}).wait().exit_code,
+              0);
+    const auto living = job.start_alone(set({"pipeline.chunk_items=4"}));
+    ASSERT_TRUE(eventually([&] { return job.is_held(living->pid()); }));
+    living->send(SIGSTOP);  // so that it does not write over what another one has written
+    const auto file = job.path() / "labels.csv.sluice/status.json";
+    const std::optional<RunStatus> before = read_run_status(file);
+
+    std::vector<std::string> words = launch_words(0, {"exec", "--plan", "labels.csv.sluice/plan.toml"});
+    words.insert(words.begin(), {"/usr/bin/env", "SLURM_JOB_ID=7", "SLUICE_RESUME=requeue", "SLUICE_MAX=3"});
+    const ProcessResult refused = Process(words, {.folder = job.path()}).wait();
+
+    EXPECT_EQ(refused.exit_code, 79) << refused.err;
+    ASSERT_TRUE(before);
+    EXPECT_EQ(before->process, living->pid());
+    EXPECT_EQ(read_run_status(file), before);
+}
+
 TEST(Cancel, NamesAJobThatSluiceHasNotSubmitted) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);

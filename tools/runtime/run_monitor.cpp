@@ -17,12 +17,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::chrono::seconds recent{10};
-
-double per_second(std::uint64_t count, Seconds time) {
-    return time.count() > 0 ? static_cast<double>(count) / time.count() : 0;
-}
-
 /// A folder that cannot be read now is read again later.
 bool is_asked_to_drain(const RunFiles& files) {
     const FilePlace request = FilePlace::entry(files.drain_request());
@@ -62,23 +56,24 @@ RunMonitor::~RunMonitor() {
     }
 }
 
+void RunMonitor::prepare_in(const std::filesystem::path& run_folder, RunUse use) {
+    const std::lock_guard lock(mutex_);
+    role_ = use == RunUse::free ? Role::first : Role::guest;
+    begin_in(run_folder);
+}
+
 void RunMonitor::open(const std::filesystem::path& run_folder, const std::filesystem::path& output) {
     const std::lock_guard lock(mutex_);
-    status_.output = output.empty() ? status_.output : output.native();
-    if (files_ || over_) {
-        return;
+    status_.output = output.native();
+    if (std::exchange(role_, Role::owner) == Role::guest && !over_) {
+        look();
     }
-    held_.emplace(run_folder, FolderTrust::only_mine);
-    files_ = RunFiles{.run_folder = run_folder};
-    if (!status_.most_attempts) {  // not submitted: the same command continues the run, so an old request is void
-        static_cast<void>(try_to_remove_file(files_->drain_request()));
-    }
-    look();
-    thread_ = std::thread([this] { watch(); });
+    begin_in(run_folder);
 }
 
 void RunMonitor::found_complete(const ChunkGrid& grid) {
     const std::lock_guard lock(mutex_);
+    role_ = Role::owner;  // whoever was at it has finished
     status_.items_committed = status_.items = status_.items_before = status_.items_done = grid.items();
     status_.chunks_committed = status_.chunks = status_.chunks_before = status_.chunks_done = grid.chunks();
 }
@@ -119,6 +114,9 @@ void RunMonitor::end(ExitCode code) noexcept {
     }
     over_ = true;
     leave_run();
+    if (role_ == Role::first && code == ExitCode::in_use) {
+        role_ = Role::guest;
+    }
     if (code == ExitCode::ok) {
         status_.items_committed = status_.items;
         status_.chunks_committed = status_.chunks;
@@ -178,6 +176,19 @@ void RunMonitor::ask_slurm(const std::string& end_time, const std::stop_token& s
 
 // The functions below hold the mutex.
 
+void RunMonitor::begin_in(const std::filesystem::path& run_folder) {
+    if (files_ || over_) {
+        return;
+    }
+    held_.emplace(run_folder, FolderTrust::only_mine);
+    files_ = RunFiles{.run_folder = run_folder};
+    if (!status_.most_attempts) {  // not submitted: the same command continues the run, so an old request is void
+        static_cast<void>(try_to_remove_file(files_->drain_request()));
+    }
+    look();
+    thread_ = std::thread([this] { watch(); });
+}
+
 void RunMonitor::leave_run() {
     look_at_run();
     run_.reset();
@@ -228,28 +239,13 @@ void RunMonitor::take_counts() {
 
 void RunMonitor::take_rates() {
     const Instant now = Clock::now();
-    Sample sample{.at = now, .items = status_.items_done - status_.items_before};
-    for (const RankStatus& rank : status_.ranks) {
-        sample.of_rank.push_back(rank.items);
-    }
-    while (samples_.size() > 1 && now - samples_[1].at >= recent) {
-        samples_.pop_front();
-    }
-    if (!samples_.empty()) {
-        const Sample& before = samples_.front();
-        const Seconds time = now - before.at;
-        status_.items_per_second = per_second(sample.items - before.items, time);
-        for (std::size_t rank = 0; rank < status_.ranks.size(); ++rank) {
-            status_.ranks[rank].items_per_second = per_second(sample.of_rank[rank] - before.of_rank[rank], time);
-        }
-        status_.slowest = find_slowest(status_.ranks);
-    }
-    status_.mean_items_per_second = per_second(sample.items, run_->book->running_time(now) - served_from_);
+    rates_.take(status_, now);
+    const std::uint64_t items = status_.items_done - status_.items_before;
+    status_.mean_items_per_second = per_second(items, run_->book->running_time(now) - served_from_);
     status_.seconds_left.reset();
     if (status_.mean_items_per_second > 0) {
         status_.seconds_left = static_cast<double>(status_.items - status_.items_done) / status_.mean_items_per_second;
     }
-    samples_.push_back(std::move(sample));
 }
 
 void RunMonitor::stop_if_asked() {
@@ -285,7 +281,7 @@ bool RunMonitor::asks_again() {
 }
 
 void RunMonitor::write() {
-    if (!files_) {
+    if (!files_ || role_ == Role::guest) {
         return;
     }
     status_.updated = unix_seconds();

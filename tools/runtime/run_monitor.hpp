@@ -3,7 +3,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <mutex>
@@ -20,6 +19,7 @@
 #include "core/sync/stop_request.hpp"
 #include "slurm/run_files.hpp"
 #include "slurm/run_status.hpp"
+#include "tools/runtime/recent_rates.hpp"
 
 namespace sluice {
 
@@ -34,6 +34,9 @@ struct ServedRun {
     std::function<std::uint64_t()> chunks_committed{};       ///< By all attempts.
 };
 
+/// Whether another attempt seems to work on a run.
+enum class RunUse : std::uint8_t { free, taken };
+
 /// A thread of rank 0 that writes status.json, and asks the run to stop when its folder contains a drain request or the
 /// job's time limit is near.
 class RunMonitor {
@@ -46,8 +49,12 @@ public:
     RunMonitor(const RunMonitor&) = delete;
     RunMonitor& operator=(const RunMonitor&) = delete;
 
-    /// From now on the status is written to `run_folder`, which exists. A second call adds the output's name, if it was
-    /// unknown. Throws Error (refused) unless the folder is this user's alone.
+    /// Of a submitted job, before it knows whether it gets the run in `run_folder`, which exists: its status is written
+    /// there, unless another attempt's is. Throws Error as open().
+    void prepare_in(const std::filesystem::path& run_folder, RunUse use);
+
+    /// The run is this attempt's: from now on its status is written to `run_folder`, which exists. Throws Error
+    /// (refused) unless the folder is this user's alone.
     void open(const std::filesystem::path& run_folder, const std::filesystem::path& output);
 
     /// Records that there was nothing to do.
@@ -68,12 +75,13 @@ public:
     void end(ExitCode code) noexcept;
 
 private:
-    struct Sample {
-        Instant at{};
-        std::uint64_t items = 0;
-        std::vector<std::uint64_t> of_rank{};
+    enum class Role : std::uint8_t {
+        first,  ///< Nobody else is at the run, as far as known.
+        guest,  ///< The status is another attempt's.
+        owner,
     };
 
+    void begin_in(const std::filesystem::path& run_folder);
     void watch();
     void ask_slurm(const std::string& end_time, const std::stop_token& stop);
     void look();
@@ -89,6 +97,7 @@ private:
     std::chrono::milliseconds look_every_;
     std::mutex mutex_;
     std::condition_variable wake_;
+    Role role_ = Role::first;
     bool over_ = false;
     bool drain_requested_ = false;
     bool warned_ = false;
@@ -102,7 +111,7 @@ private:
     std::optional<ServedRun> run_;
     std::optional<Instant> limit_;
     Clock::duration served_from_{};  // in the book's running time
-    std::deque<Sample> samples_;
+    RecentRates rates_;
     std::thread thread_;
     std::jthread asking_;  // Slurm
 };

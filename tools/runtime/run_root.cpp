@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "comm/job_end.hpp"
+#include "core/commit/attempt_folder.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
@@ -9,6 +10,7 @@
 #include "scheduler/rank_report.hpp"
 #include "scheduler/verdict.hpp"
 #include "slurm/run_files.hpp"
+#include "slurm/stop_reason.hpp"
 #include "tools/runtime/choose_instructions.hpp"
 #include "tools/runtime/compute_peak.hpp"
 #include "tools/runtime/cost_cache.hpp"
@@ -70,9 +72,17 @@ auto or_end_all(const Root& root, const EndReach& reach, Step step) {
     }
 }
 
+/// Of the run in `run_folder`, apart from earlier attempts of this job.
+RunUse use_of(const std::filesystem::path& run_folder) {
+    const AttemptId attempt = this_attempt();
+    const std::optional<RunPaths> paths = find_run(run_folder);
+    return paths && glimpse_newest_owner(*paths, this_process(attempt.job, attempt.restarts)) ? RunUse::taken
+                                                                                              : RunUse::free;
+}
+
 Meeting begin(const Root& root, const RunOptions& options) {
     if (!options.run_folder.empty()) {
-        root.monitor.open(options.run_folder, {});
+        root.monitor.prepare_in(options.run_folder, use_of(options.run_folder));
     }
     return meet_ranks(root.context);
 }

@@ -221,6 +221,59 @@ TEST(RunMonitor, KnowsTheRatesOfARunThatWasShorterThanAnyLook) {
     EXPECT_GT(status.items_per_second, 0);
 }
 
+TEST(RunMonitor, LeavesTheStatusOfAnotherAttemptAloneUntilTheRunIsItsOwn) {
+    const TemporaryFolder folder;
+    const std::filesystem::path file = folder.path() / "status.json";
+    const RunStatus others{.state = RunState::running, .job = "6", .host = "n7", .process = 1};
+    ASSERT_EQ(write_run_status(file, others), 0);
+    Doorbell bell;
+    StopRequest stop(bell);
+    {
+        RunMonitor refused(stop, "n0", std::chrono::hours(1), std::chrono::milliseconds(1));
+        refused.prepare_in(folder.path(), RunUse::taken);
+        refused.end(ExitCode::in_use);
+    }
+    EXPECT_EQ(read_run_status(file), others);
+
+    RunMonitor accepted(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
+    accepted.prepare_in(folder.path(), RunUse::taken);
+    EXPECT_EQ(read_run_status(file), others);
+    accepted.open(folder.path(), "labels.csv");
+
+    const RunStatus own = read_run_status(file).value();
+    EXPECT_EQ(own.host, "n0");
+    EXPECT_EQ(own.output, "labels.csv");
+}
+
+TEST(RunMonitor, TellsHowAnAttemptEndsThatCouldNotBePrepared) {
+    const auto status_after = [](RunUse use, ExitCode code) {
+        const TemporaryFolder folder;
+        Doorbell bell;
+        StopRequest stop(bell);
+        RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
+        monitor.prepare_in(folder.path(), use);
+        monitor.end(code);
+        return read_run_status(folder.path() / "status.json").value_or(RunStatus{});
+    };
+
+    EXPECT_EQ(status_after(RunUse::free, ExitCode::bad_data).end.value_or(RunEnd{}).code, 65);
+    EXPECT_EQ(status_after(RunUse::free, ExitCode::in_use).end, std::nullopt) << "whoever came first writes there now";
+    EXPECT_EQ(status_after(RunUse::taken, ExitCode::bad_data).host, "");
+}
+
+TEST(RunMonitor, TellsThatTheOutputIsCompleteWhichAnotherAttemptHasFinished) {
+    const TemporaryFolder folder;
+    Doorbell bell;
+    StopRequest stop(bell);
+    RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
+    monitor.prepare_in(folder.path(), RunUse::taken);
+
+    monitor.found_complete(ChunkGrid(100, 4));
+    monitor.end(ExitCode::ok);
+
+    EXPECT_EQ(read_run_status(folder.path() / "status.json").value_or(RunStatus{}).state, RunState::complete);
+}
+
 TEST(RunMonitor, TellsWhatIsCommittedApartFromWhatIsOnlyWritten) {
     const auto status_after = [](ExitCode code, std::uint64_t committed) {
         const TemporaryFolder folder;
