@@ -148,10 +148,11 @@ void check_user_options(const std::vector<std::string>& options) {
                                   quoted(options[i - 1] + "=" + options[i]));
         }
         if (!problem.empty()) {
-            throw Error(ExitCode::usage, {.id = "E-USE-098",
-                                          .where = program_name() + " submit",
-                                          .what = problem,
-                                          .hint = program_name() + " submit --help"});
+            throw Error(ExitCode::usage,
+                        {.id = "E-USE-098",
+                         .where = program_name() + " submit",
+                         .what = problem,
+                         .hint = program_name() + " submit --help; docs/slurm.md lists the options that sluice keeps"});
         }
     }
 }

@@ -130,6 +130,13 @@ std::string problem_with_option(std::string_view option, OptionOrigin origin) {
     return {};
 }
 
+std::vector<std::string_view> kept_options() {
+    std::vector<std::string_view> names(reserved.begin(), reserved.end());
+    names.insert(names.end(), needed_options.begin(), needed_options.end());
+    std::ranges::sort(names);
+    return names;
+}
+
 std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
     const auto seconds = text.find(':') == std::string_view::npos ? with_unit(text) : with_colons(text);
     if (!seconds || *seconds > longest) {

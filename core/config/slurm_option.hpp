@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -26,6 +27,10 @@ enum class OptionOrigin : std::uint8_t {
 /// It has to be a long one, "--switches=1@00:30:00", of printable ASCII, and none that sluice sets itself or that
 /// stands for one: sbatch takes the beginning of a name for the name.
 [[nodiscard]] std::string problem_with_option(std::string_view option, OptionOrigin origin = OptionOrigin::job_file);
+
+/// The names of sbatch's options that the command line may not set, in the order of the alphabet: docs/slurm.md lists
+/// them. slurm.extra may not set these, skippable_options and the dependencies of a submission.
+[[nodiscard]] std::vector<std::string_view> kept_options();
 
 /// "04:00:00", "1-12:00:00", "240s", "90m", "4h" or "2d", at most 365 days. nullopt: none of these.
 [[nodiscard]] std::optional<std::chrono::seconds> parse_duration(std::string_view text);

@@ -3,6 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
 namespace sluice {
 namespace {
 
@@ -85,6 +92,29 @@ TEST(UserOption, MaySetAnewWhatKeysHaveSetButNotWhatTheJobNeeds) {
     for (const char* option :
          {"--output=x", "--export=ALL", "--wrap=x", "--requeue", "--me=1G", "script.sh", "-N2", "--qos=\n"}) {
         EXPECT_NE(problem(option), "") << option;
+    }
+}
+
+TEST(KeptOption, IsRefusedEverywhereAndListedForUsers) {
+    std::ifstream file(SLUICE_SOURCE_DIR "/docs/slurm.md");
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const std::size_t begin = text.find("\n| options | what they would change |\n");
+    ASSERT_NE(begin, std::string::npos);
+    std::vector<std::string> listed;  // in the first column of the table
+    std::istringstream table(text.substr(begin + 1, text.find("\n\n", begin) - begin));
+    for (std::string line; std::getline(table, line);) {
+        const std::string cell = line.substr(0, line.find('|', 1));
+        for (std::size_t at = cell.find("`--"); at != std::string::npos; at = cell.find("`--", at + 1)) {
+            listed.push_back(cell.substr(at + 3, cell.find('`', at + 1) - at - 3));
+        }
+    }
+    std::ranges::sort(listed);
+
+    const std::vector<std::string_view> kept = kept_options();
+    EXPECT_EQ(listed, std::vector<std::string>(kept.begin(), kept.end()));
+    for (const std::string& name : listed) {
+        EXPECT_NE(problem_with_option("--" + name + "=1", OptionOrigin::command_line), "") << name;
+        EXPECT_NE(problem_with_option("--" + name + "=1", OptionOrigin::job_file), "") << name;
     }
 }
 

@@ -157,8 +157,9 @@ const Command submit_command{
         "Writes plan, script and a folder for logs to the run's folder beside the output, then calls\n"
         "sbatch. The job resumes where an earlier attempt stopped; where its output is complete,\n"
         "or has an unfinished run of another job, nothing is submitted. What follows -- goes to sbatch,\n"
-        "as --name=value, and wins over [slurm]. With --wait it shows the job's progress, and ends with\n"
-        "its exit code. docs/slurm.md explains it.",
+        "as --name=value, and wins over [slurm]; some options, such as --array and --output, are refused.\n"
+        "With --wait it shows the job's progress, and ends with its exit code. docs/slurm.md explains\n"
+        "it, and lists those options.",
     .exit_codes =
         "  0   submitted, or complete    73  cannot create the run's folder\n"
         "  64  wrong command line        77  the output would replace a file of the job\n"
