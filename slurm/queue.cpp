@@ -12,6 +12,7 @@
 #include "core/parse_number.hpp"
 #include "core/split.hpp"
 #include "slurm/child.hpp"
+#include "slurm/run_files.hpp"
 
 namespace sluice {
 namespace {
@@ -32,6 +33,23 @@ std::vector<std::string> for_cluster_of(const Submission& submission, std::vecto
         words.insert(words.begin() + 1, "--clusters=" + submission.cluster);
     }
     return words;
+}
+
+/// The value of a field of scontrol's: "StdOut=/a b/7.log Power=". It may have blanks. Empty: none.
+std::string_view field_of(std::string_view record, std::string_view name) {
+    const std::string mark = fmt::format(" {}=", name);
+    const std::size_t at = record.find(mark);
+    if (at == std::string_view::npos) {
+        return {};
+    }
+    record.remove_prefix(at + mark.size());
+    for (std::size_t blank = record.find(' '); blank != std::string_view::npos; blank = record.find(' ', blank + 1)) {
+        const std::size_t next = record.find_first_of(" =", blank + 1);
+        if (next == std::string_view::npos || record[next] == '=') {
+            return record.substr(0, blank);
+        }
+    }
+    return record;
 }
 
 /// Output of the program; empty if it fails or is missing.
@@ -79,16 +97,21 @@ std::filesystem::path folder_of_job(const std::string& job) {
         throw no_answer("scontrol", result, query_patience);
     }
     const std::string_view record = line_of("JobId=" + job, result->out);
-    constexpr std::string_view mark = " StdOut=";
-    const std::size_t at = record.find(mark);
-    if (at == std::string_view::npos) {
-        return {};
+    const std::filesystem::path script = field_of(record, "Command");
+    const std::filesystem::path log = field_of(record, "StdOut");
+    for (const std::filesystem::path& folder : {script.parent_path(), log.parent_path().parent_path()}) {
+        std::error_code unknown;  // not visible from here
+        if (!folder.empty() && std::filesystem::exists(RunFiles{folder}.plan(), unknown)) {
+            return folder;
+        }
     }
-    const std::size_t begin = at + mark.size();
-    const std::filesystem::path log = record.substr(begin, record.find(' ', begin) - begin);
-    const std::filesystem::path folder = log.parent_path().parent_path();
-    std::error_code unknown;  // not visible from here
-    return std::filesystem::exists(folder / "plan.toml", unknown) ? folder : std::filesystem::path();
+    return {};
+}
+
+std::string find_log(const Submission& submission) {
+    const std::string answer =
+        answer_of({"scontrol", "--oneliner", "show", "job", submission.job}, submission, query_patience);
+    return std::string(field_of(line_of("JobId=" + submission.job, answer), "StdOut"));
 }
 
 std::optional<QueuedJob> find_in_queue(const Submission& submission) {

@@ -41,8 +41,11 @@ struct JobInfo {
 /// From Slurm's accounting, which many sites lack. nullopt: no sacct, no answer within seconds, or unknown job.
 [[nodiscard]] std::optional<JobInfo> find_accounting_info(const Submission& submission);
 
-/// Run folder of Slurm job `job`, from the path of its output. Empty: unknown job, or not one of sluice's. Throws Error
-/// as find_in_queue().
+/// What the job prints, by what Slurm says. Empty: unknown job, or no answer.
+[[nodiscard]] std::string find_log(const Submission& submission);
+
+/// Run folder of Slurm job `job`, from the path of its script, else of its output. Empty: unknown job, or not one of
+/// sluice's. Throws Error as find_in_queue().
 [[nodiscard]] std::filesystem::path folder_of_job(const std::string& job);
 
 /// Parses a line of squeue; nullopt: invalid.

@@ -59,10 +59,19 @@ std::string rank_rows(const RunStatus& status) {
     return text;
 }
 
+bool is_queued(const RunView& view) {
+    return view.queued && view.queued->is_active();
+}
+
+/// Whether the submitted job is a thing of the past: somebody has continued the run by hand.
+bool is_past(const RunView& view) {
+    return view.by_hand && view.trouble.empty() && !is_queued(view);
+}
+
 /// How the job of a status without an end is over by what Slurm says; empty: it does not say so.
 std::string job_is_over(const RunView& view) {
     const bool is_its_job = !view.job.empty() && view.status->job == view.job;
-    if (view.status->end || !is_its_job || (view.queued && view.queued->is_active())) {
+    if (view.status->end || !is_its_job || is_queued(view)) {
         return {};
     }
     const std::string state = view.record ? view.record->state : view.queued ? view.queued->state : "";
@@ -103,17 +112,19 @@ std::string missing_line(const RunView& view) {
                        more == 0 ? "" : fmt::format(", and {}", count_of(more, "other file")));
 }
 
-std::string attempt_line(const RunStatus& status) {
+std::string attempt_line(const RunView& view) {
+    const RunStatus& status = *view.status;
+    const std::string after = is_past(view) ? fmt::format(", by hand after job {}", view.job) : std::string();
     if (status.job.empty()) {
-        return fmt::format("attempt   process {} on {}\n", status.process, escaped(status.host));
+        return fmt::format("attempt   process {} on {}{}\n", status.process, escaped(status.host), after);
     }
     const std::string most = status.most_attempts ? fmt::format(" of at most {}", *status.most_attempts) : "";
-    return fmt::format("attempt   {}{}, job {}, rank 0 on {}\n", status.attempt, most, escaped(status.job),
-                       escaped(status.host));
+    return fmt::format("attempt   {}{}, job {}, rank 0 on {}{}\n", status.attempt, most, escaped(status.job),
+                       escaped(status.host), after);
 }
 
 std::string slurm_line(const RunView& view) {
-    if (view.job.empty()) {
+    if (view.job.empty() || is_past(view)) {
         return {};
     }
     if (view.record) {
@@ -139,17 +150,23 @@ std::string slurm_line(const RunView& view) {
 }
 
 std::string log_line(const RunView& view) {
-    return view.log.empty() ? std::string() : fmt::format("log       {}\n", escaped(view.log.native()));
+    return view.log.empty() || is_past(view) ? std::string()
+                                             : fmt::format("log       {}\n", escaped(view.log.native()));
 }
 
 std::string chain_line(const RunView& view) {
-    return view.earlier.empty() ? std::string()
-                                : fmt::format("          which continues after {}\n", fmt::join(view.earlier, ", "));
+    return view.earlier.empty() || is_past(view)
+               ? std::string()
+               : fmt::format("          which continues after {}\n", fmt::join(view.earlier, ", "));
 }
 
 }  // namespace
 
 bool is_done(const RunView& view) {
+    const bool goes_on_by_hand = view.by_hand && !view.status->end && !view.gone && !is_stale(view);
+    if (goes_on_by_hand) {
+        return false;
+    }
     if (view.queued) {
         return !view.queued->is_active();
     }
@@ -169,18 +186,17 @@ bool is_stale(const RunView& view) {
 
 std::string what_follows(const RunView& view) {
     const RunStatus& status = *view.status;
-    const bool is_queued = view.queued && view.queued->is_active();
     const char* const resumes = !status.chunks_committed        ? "resumes from what is committed"
                                 : *status.chunks_committed == 0 ? "starts from the beginning: nothing is committed yet"
                                                                 : "resumes from there";
-    if (is_queued && view.job != status.job && status.state != RunState::complete) {
+    if (is_queued(view) && view.job != status.job && status.state != RunState::complete) {
         return fmt::format("job {} {}", view.job, resumes);
     }
     if (!status.end->again) {
         return {};
     }
     if (is_followed(status)) {
-        return view.asked && !is_queued
+        return view.asked && !is_queued(view)
                    ? fmt::format("no attempt follows: `{} submit` resumes from there", program_name())
                    : "the next attempt resumes from there";
     }
@@ -198,7 +214,7 @@ std::string status_text(const RunView& view) {
         return owner + "state     no attempt has started\n" + slurm_line(view) + log_line(view);
     }
     const RunStatus& status = *view.status;
-    std::string text = owner + state_line(view) + missing_line(view) + attempt_line(status);
+    std::string text = owner + state_line(view) + missing_line(view) + attempt_line(view);
     const bool are_counted =
         status.items > 0 || (status.state != RunState::preparing && !status.end) || status.state == RunState::complete;
     if (are_counted) {
@@ -216,12 +232,17 @@ std::string status_text(const RunView& view) {
 }
 
 std::string status_json(const RunView& view) {
-    nlohmann::ordered_json json{{"job", view.job},
-                                {"earlier_jobs", view.earlier},
+    std::vector<std::string> earlier = view.earlier;
+    if (is_past(view)) {
+        earlier.push_back(view.job);
+    }
+    nlohmann::ordered_json json{{"job", is_past(view) ? std::string() : view.job},
+                                {"earlier_jobs", earlier},
                                 {"stale", is_stale(view)},
                                 {"gone", view.gone},
                                 {"missing", view.missing}};
-    json["log"] = view.log.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(view.log.native());
+    json["log"] =
+        view.log.empty() || is_past(view) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(view.log.native());
     if (!view.owner.empty()) {
         json["owner"] = view.owner;
     }

@@ -18,6 +18,7 @@ struct RunView {
     bool gone = false;                   ///< Rank 0's process, on this host, has ended without writing its end.
     std::vector<std::string> missing{};  ///< Files of a complete output that are no longer there.
     std::string job{};                   ///< Slurm job id; empty: unknown.
+    bool by_hand = false;                ///< The status is newer than that job's submission, and not of it.
     std::filesystem::path log{};         ///< What the job prints; empty: unknown.
     std::vector<std::string> earlier{};  ///< Jobs that this one continues.
     std::optional<QueuedJob> queued{};   ///< From squeue.

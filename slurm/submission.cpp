@@ -51,6 +51,9 @@ std::optional<Submission> read_submission(const std::filesystem::path& file) {
     std::optional<Submission> submission =
         parse_submission(cluster.empty() ? json["job"].get<std::string>()
                                          : fmt::format("{};{}", json["job"].get<std::string>(), cluster));
+    if (submission && json.contains("log") && json["log"].is_string()) {
+        submission->log = json["log"];
+    }
     if (submission && json.contains("earlier") && json["earlier"].is_array()) {
         for (const nlohmann::json& job : json["earlier"]) {
             if (job.is_string() && is_job_number(job.get<std::string>())) {
@@ -62,9 +65,12 @@ std::optional<Submission> read_submission(const std::filesystem::path& file) {
 }
 
 void write_submission(const std::filesystem::path& file, const Submission& submission) {
-    const nlohmann::ordered_json json{
+    nlohmann::ordered_json json{
         {"job", submission.job}, {"cluster", submission.cluster}, {"earlier", submission.earlier}};
-    write_text_durably(file, json.dump(2) + "\n");
+    if (submission.log) {
+        json["log"] = *submission.log;
+    }
+    write_text_durably(file, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void write_follower(const std::filesystem::path& file, const std::string& job, Submission next) {

@@ -13,6 +13,7 @@ struct Submission {
     std::string job{};                   ///< Job id: digits.
     std::string cluster{};               ///< Empty if there is only one.
     std::vector<std::string> earlier{};  ///< Jobs that it continues, oldest first.
+    std::optional<std::string> log{};    ///< What it prints, if that is not RunFiles::log(); empty: unknown.
 
     friend bool operator==(const Submission&, const Submission&) = default;
 };

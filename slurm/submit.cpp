@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -171,12 +172,15 @@ Submission submit(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths 
         remove_run_files(paths, folder_is_new);
     }
     check_acceptance(result);
-    const std::optional<Submission> submission = parse_submission(result.out);
+    std::optional<Submission> submission = parse_submission(result.out);
     if (!submission) {
         throw Error(ExitCode::unavailable, {.id = "E-SLM-075",
                                             .where = "sbatch",
                                             .what = fmt::format("got {}, expected a job's number", quoted(result.out)),
                                             .hint = "`squeue --me` shows whether it accepted the job anyway"});
+    }
+    if (std::ranges::find(job.slurm.skip, "output") != job.slurm.skip.end()) {
+        submission->log = find_log(*submission);
     }
     try {
         write_submission(paths.submission(), *submission);

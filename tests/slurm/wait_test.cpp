@@ -5,8 +5,10 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/machine/provenance.hpp"
 #include "slurm/run_status.hpp"
 #include "slurm/submission.hpp"
 #include "tests/e2e/job_folder.hpp"
@@ -193,6 +195,93 @@ TEST(SubmitWait, EndsWhenTheRunsFolderIsRemoved) {
 
     EXPECT_EQ(result.exit_code, 74) << result.err;
     EXPECT_THAT(result.err, HasSubstr("E-OUT-119"));
+}
+
+/// A run that was submitted as job 7, and continued by hand afterwards; squeue does `answer`. The process that
+/// continues it is held.
+class ContinuedByHand {
+public:
+    explicit ContinuedByHand(const std::string& answer) {
+        slurm_.add("sbatch", "echo 7");
+        slurm_.add("squeue", answer);
+        EXPECT_EQ(sluice({"submit", "job.toml"}).exit_code, 0);
+        process_ = job_.start_alone(set({"pipeline.chunk_items=4"}));
+        owner_ = fmt::format("attempt   process {} on {}", process_->pid(), host_name());
+        EXPECT_TRUE(eventually([&] { return job_.is_held(process_->pid()); }));
+    }
+
+    [[nodiscard]] ProcessResult sluice(const std::vector<std::string>& words) const {
+        return Process(launch_words(0, words), ProcessOptions{.folder = job_.path()}).wait();
+    }
+
+    void finish() const {
+        job_.release();
+        EXPECT_EQ(process_->wait().exit_code, 0);
+    }
+
+    /// The line of status that names the process.
+    [[nodiscard]] const std::string& owner() const { return owner_; }
+
+private:
+    JobFolder job_{held_texts(40, 8)};
+    FakePrograms slurm_{FakePrograms::Others::seen};
+    std::unique_ptr<Process> process_;
+    std::string owner_;
+};
+
+TEST(Status, OfARunThatIsContinuedByHandNamesTheProcessAndNoJob) {
+    const ContinuedByHand run("echo 'FAILED|N/A|n0|NonZeroExitCode'");
+
+    const ProcessResult running = run.sluice({"status", "job.toml"});
+    const auto json = nlohmann::json::parse(run.sluice({"status", "job.toml", "--json"}).out);
+    run.finish();
+    const ProcessResult ended = run.sluice({"status", "job.toml", "--watch"});
+
+    EXPECT_THAT(running.out, HasSubstr("state     running"));
+    for (const ProcessResult& status : {running, ended}) {
+        EXPECT_THAT(status.out, HasSubstr(run.owner() + ", by hand after job 7\n"));
+        EXPECT_THAT(status.out, Not(HasSubstr("Slurm")));
+        EXPECT_THAT(status.out, Not(HasSubstr("7.log")));
+    }
+    EXPECT_EQ(json.at("job"), "");
+    EXPECT_EQ(json.at("earlier_jobs"), nlohmann::json({"7"}));
+    EXPECT_TRUE(json.at("log").is_null());
+    EXPECT_THAT(ended.out, HasSubstr("state     complete"));
+}
+
+TEST(Status, OfARunThatWasContinuedByHandTellsOfAJobThatStillWaits) {
+    const ContinuedByHand run("echo 'PENDING|N/A||Priority'");
+    run.finish();
+
+    const ProcessResult status = run.sluice({"status", "job.toml"});
+
+    EXPECT_THAT(status.out, HasSubstr(run.owner() + "\n"));
+    EXPECT_THAT(status.out, HasSubstr("Slurm     job 7 PENDING (Priority)\n"));
+}
+
+TEST(Status, NamesTheLogOfAJobWhereSlurmPutsIt) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "echo 'PENDING|N/A||Priority'");
+    slurm.add("scontrol",
+              "echo \"JobId=$4 JobName=x Command=labels.csv.sluice/script.sh WorkDir=/a b StdErr=/a "
+              "b/slurm-$4.out StdOut=/a b/slurm-$4.out Power=\"");
+    const auto sluice = [&](const std::vector<std::string>& words) {
+        std::vector<std::string> all = launch_words(0, words);
+        all.insert(all.begin(), {"/usr/bin/env", "SLURM_JOB_ID=7"});
+        return Process(all, ProcessOptions{.folder = job.path()}).wait();
+    };
+    ASSERT_EQ(sluice({"submit", "job.toml", "--set", "slurm.skip=[\"output\"]"}).exit_code, 0);
+
+    EXPECT_THAT(sluice({"status", "job.toml"}).out, HasSubstr("log       /a b/slurm-7.out\n"));
+    EXPECT_THAT(sluice({"status", "7"}).out, HasSubstr("Slurm     job 7 PENDING"));
+    ASSERT_EQ(sluice({"follow", "--plan", "labels.csv.sluice/plan.toml", "--job", "8"}).exit_code, 0);
+    EXPECT_THAT(sluice({"status", "job.toml"}).out, HasSubstr("log       /a b/slurm-8.out\n"));
+
+    slurm.add("scontrol", "exit 1");
+    ASSERT_EQ(sluice({"follow", "--plan", "labels.csv.sluice/plan.toml", "--job", "9"}).exit_code, 0);
+    EXPECT_THAT(sluice({"status", "job.toml"}).out, Not(HasSubstr("log "))) << "nobody knows";
 }
 
 /// What `sluice drain` says of a run that was submitted as job 7, with `status`, where squeue does `answer`.

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/program_name.hpp"
 #include "core/standard_error.hpp"
+#include "slurm/queue.hpp"
 #include "slurm/run_files.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/submission.hpp"
@@ -64,14 +65,18 @@ int note_follower(const ParsedArguments& parsed) {
         refuse_usage(parsed.command, "got no --job");
     }
     const auto& text = parsed.options["job"].as<std::string>();
-    const std::optional<Submission> next = parse_submission(text);
+    std::optional<Submission> next = parse_submission(text);
     const std::string job = this_attempt().job;
     if (!next || job.empty()) {
         refuse_usage(parsed.command, !next ? "got --job " + quoted(text) + ", expected a job's number"
                                            : std::string("SLURM_JOB_ID is not set: this is not a Slurm job"));
     }
     const HeldFolder held(folder, FolderTrust::only_mine);
-    write_follower(RunFiles{folder}.submission(), job, *next);
+    const std::filesystem::path file = RunFiles{folder}.submission();
+    if (const auto now = read_submission(file); now && now->log) {  // elsewhere, where Slurm or the site puts it
+        next->log = find_log(*next);
+    }
+    write_follower(file, job, *next);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <system_error>
 
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
@@ -107,10 +108,23 @@ std::string end_text(const RunView& view, int code) {
     if (of_job && !view.status->end->text.id.empty()) {
         text += '\n';
         text += render(view.status->end->text);
-    } else if (code != 0 && code != static_cast<int>(ExitCode::stopped_early)) {  // cancelled: it may have none
+    } else if (!view.log.empty() && code != 0 &&
+               code != static_cast<int>(ExitCode::stopped_early)) {  // cancelled: it may have none
         text += fmt::format("\n  hint: its log may tell why: {}", escaped(view.log.native()));
     }
     return text;
+}
+
+bool is_of(const Submission& submission, const RunStatus& status) {
+    return status.job == submission.job ||
+           std::ranges::find(submission.earlier, status.job) != submission.earlier.end();
+}
+
+/// By the times that the file system has given them.
+bool is_newer(const std::filesystem::path& file, const std::filesystem::path& than) {
+    std::error_code gone;
+    const auto time = std::filesystem::last_write_time(file, gone);
+    return !gone && time > std::filesystem::last_write_time(than, gone) && !gone;
 }
 
 [[noreturn]] void refuse_to_wait(const std::filesystem::path& run_folder) {
@@ -143,7 +157,7 @@ RunView RunObserver::look() {
             last_.reset();
             pause_ = shortest_pause;
             view.job = submission->job;
-            view.log = files_.log(submission->job);
+            view.log = log_of(*submission);
             view.earlier = submission->earlier;
             return view;
         }
@@ -158,10 +172,18 @@ RunView RunObserver::look() {
 
 void RunObserver::read_status(RunView& view) const {
     view.status = read_run_status(files_.status());
+    view.by_hand = false;
     if (view.status) {
+        const std::optional<Submission> submission = read_submission(files_.submission());  // after the status
+        view.by_hand =
+            submission && !is_of(*submission, *view.status) && is_newer(files_.status(), files_.submission());
         // The run's host may have a clock that is ahead.
         view.age = std::max(0.0, unix_seconds() - view.status->updated);
     }
+}
+
+std::filesystem::path RunObserver::log_of(const Submission& submission) const {
+    return submission.log ? std::filesystem::path(*submission.log) : files_.log(submission.job);
 }
 
 void RunObserver::turn_to(const Submission& submission) {
@@ -169,8 +191,7 @@ void RunObserver::turn_to(const Submission& submission) {
         of_ = submission;
         last_.reset();
         pause_ = shortest_pause;
-        answer_ = {
-            .owner = owner_, .job = submission.job, .log = files_.log(submission.job), .earlier = submission.earlier};
+        answer_ = {.owner = owner_, .job = submission.job, .log = log_of(submission), .earlier = submission.earlier};
     }
 }
 

@@ -26,6 +26,7 @@ private:
     static constexpr std::chrono::seconds shortest_pause{1};
 
     void read_status(RunView& view) const;
+    [[nodiscard]] std::filesystem::path log_of(const Submission& submission) const;
     void turn_to(const Submission& submission);
     void ask(const Submission& submission);
 
