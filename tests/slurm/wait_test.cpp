@@ -239,7 +239,7 @@ TEST(Status, OfARunThatIsContinuedByHandNamesTheProcessAndNoJob) {
 
     EXPECT_THAT(running.out, HasSubstr("state     running"));
     for (const ProcessResult& status : {running, ended}) {
-        EXPECT_THAT(status.out, HasSubstr(run.owner() + ", by hand after job 7\n"));
+        EXPECT_THAT(status.out, HasSubstr(run.owner() + ", by hand; submitted before as job 7\n"));
         EXPECT_THAT(status.out, Not(HasSubstr("Slurm")));
         EXPECT_THAT(status.out, Not(HasSubstr("7.log")));
     }
