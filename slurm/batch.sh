@@ -19,54 +19,10 @@ export OMP_NUM_THREADS=1 CUDA_DEVICE_ORDER=PCI_BUS_ID
 # while ranks of another cannot take messages yet, and die of the first (Slurm 22.05 with PMIx 4.2).
 export SLURM_PMIX_FENCE=ring
 
-cpus_of_a_rank() { # as asked for, else an even share of the node that has the fewest
-    local group have least='' cpus counts threads count
-    for group in ${SLURM_JOB_CPUS_PER_NODE//,/ }; do
-        have=${group%%(*}
-        if [ -z "$least" ] || [ "$have" -lt "$least" ]; then
-            least=$have
-        fi
-    done
-    cpus=${SLURM_CPUS_PER_TASK:-$((least / SLUICE_RANKS))}
-    # Slurm rounds up to whole cores, and where there are not enough of them srun waits until the job's time is over.
-    counts=${SLURM_THREADS_PER_CORE:-$(sinfo --Node --noheader --nodes="$SLURM_JOB_NODELIST" --format=%Z 2>/dev/null)}
-    threads=1
-    for count in $counts; do
-        if [[ $count =~ ^[0-9]+$ ]] && [ "$count" -gt "$threads" ]; then
-            threads=$count
-        fi
-    done
-    if [ $(((cpus + threads - 1) / threads * threads * SLUICE_RANKS)) -gt "$least" ]; then
-        cpus=$((cpus / threads * threads))
+say() {
+    if [ -n "$1" ]; then
+        echo "$1" >&2
     fi
-    echo $((cpus < 1 ? 1 : cpus))
-}
-
-if [ "$SLUICE_LAUNCHER" = srun ]; then
-    cpus=$(cpus_of_a_rank)
-    export SRUN_CPUS_PER_TASK=$cpus # srun does not take it from sbatch
-    srun --mpi="$SLUICE_MPI" --kill-on-bad-exit=1 --ntasks=$((SLURM_JOB_NUM_NODES * SLUICE_RANKS)) \
-        --ntasks-per-node="$SLUICE_RANKS" --cpus-per-task="$cpus" --cpu-bind=cores --distribution=block:block \
-        "$SLUICE_BIN" exec --plan "$SLUICE_PLAN" &
-else # srun, by which mpirun starts one daemon a node, is to give that all of the node's CPUs
-    mpirun --map-by "ppr:$SLUICE_RANKS:node" --bind-to none "$SLUICE_BIN" exec --plan "$SLUICE_PLAN" &
-fi
-step=$!
-if [ "$drain" -eq 1 ]; then
-    kill -USR1 "$step"
-fi
-while :; do # a signal ends wait early
-    wait "$step"
-    rc=$?
-    kill -0 "$step" 2>/dev/null || break
-done
-
-restarts() { # that Slurm has made of the job, or is about to make: after a node's loss the queue lists it a moment later
-    scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.* Restarts=\([0-9]*\).*/\1/p' | head -n 1
-}
-
-say_that_none_follows() {
-    echo "sluice: Slurm has not queued another attempt; \"${SLUICE_BIN##*/} submit\" resumes the run" >&2
 }
 
 is_away() { # whether a program of Slurm's has said that the controller does not answer, as while it is restarted
@@ -80,8 +36,8 @@ is_away() { # whether a program of Slurm's has said that the controller does not
 }
 
 give_up() { # WHY
-    echo "sluice: gave up asking Slurm for another attempt: $1; if squeue shows none, once Slurm answers," \
-        "\"${SLUICE_BIN##*/} submit\" resumes the run" >&2
+    say "sluice: gave up asking Slurm $wish: $1; if squeue shows no job, once Slurm answers,\
+ \"${SLUICE_BIN##*/} submit\" resumes the run"
     exit "$code"
 }
 
@@ -92,27 +48,21 @@ pause() { # SECONDS
     trap - TERM
 }
 
-say() {
-    if [ -n "$1" ]; then
-        echo "$1" >&2
-    fi
-}
-
-# ask_slurm COMMAND...: sets `answer` to its last line; fails if Slurm refuses. While the controller is away nobody ends
-# the job, even at its time limit: that is the controller's work, which it takes up half a minute after it is back.
+# ask_slurm WISH COMMAND...: sets `said` to what it says, `answer` to the last line of that; fails if Slurm refuses.
+# While the controller is away nobody ends the job, even at its time limit: that is the controller's work, and it takes
+# that up half a minute after it is back.
 ask_slurm() {
-    local said last='' left=80 rest=5
+    local last='' left=80 rest=5
+    wish=$1
+    shift
     until said=$("$@" 2>&1); do
         answer=${said##*$'\n'}
-        if ! is_away "$said"; then
-            say "$said"
-            return 1
-        fi
+        is_away "$said" || return 1
         if [ $left -eq 0 ]; then
             give_up "$answer"
         fi
         if [ "$answer" != "$last" ]; then
-            say "sluice: Slurm does not answer ($answer); asking again for half an hour, for another attempt"
+            say "sluice: Slurm does not answer ($answer); asking again, for half an hour, $wish"
         fi
         last=$answer
         left=$((left - 1))
@@ -120,16 +70,96 @@ ask_slurm() {
         rest=$((rest < 15 ? rest + 5 : 15))
     done
     answer=${said##*$'\n'}
-    printf '%s' "${said%"$answer"}" >&2
     if [ -n "$last" ]; then
         say "sluice: Slurm answers again"
     fi
 }
 
+cpus_of_a_rank() { # COUNTS of a core's threads; as asked for, else an even share of the node that has the fewest
+    local group have least='' cpus threads count
+    for group in ${SLURM_JOB_CPUS_PER_NODE//,/ }; do
+        have=${group%%(*}
+        if [ -z "$least" ] || [ "$have" -lt "$least" ]; then
+            least=$have
+        fi
+    done
+    cpus=${SLURM_CPUS_PER_TASK:-$((least / SLUICE_RANKS))}
+    # Slurm rounds up to whole cores, and where there are not enough of them srun waits until the job's time is over.
+    threads=1
+    for count in $1; do
+        if [[ $count =~ ^[0-9]+$ ]] && [ "$count" -gt "$threads" ]; then
+            threads=$count
+        fi
+    done
+    if [ $(((cpus + threads - 1) / threads * threads * SLUICE_RANKS)) -gt "$least" ]; then
+        cpus=$((cpus / threads * threads))
+    fi
+    echo $((cpus < 1 ? 1 : cpus))
+}
+
+start_ranks() {
+    local cpus
+    if [ "$SLUICE_LAUNCHER" = srun ]; then
+        if [ -z "${counts:=${SLURM_THREADS_PER_CORE:-}}" ] &&
+            ask_slurm "to start the ranks" sinfo --Node --noheader --nodes="$SLURM_JOB_NODELIST" --format=%Z; then
+            counts=$(grep -x '[0-9]*' <<<"$said")
+        fi
+        cpus=$(cpus_of_a_rank "$counts")
+        export SRUN_CPUS_PER_TASK=$cpus # srun does not take it from sbatch
+        srun --mpi="$SLUICE_MPI" --kill-on-bad-exit=1 --ntasks=$((SLURM_JOB_NUM_NODES * SLUICE_RANKS)) \
+            --ntasks-per-node="$SLUICE_RANKS" --cpus-per-task="$cpus" --cpu-bind=cores --distribution=block:block \
+            "$SLUICE_BIN" exec --plan "$SLUICE_PLAN" &
+    else # srun, by which mpirun starts one daemon a node, is to give that all of the node's CPUs
+        mpirun --map-by "ppr:$SLUICE_RANKS:node" --bind-to none "$SLUICE_BIN" exec --plan "$SLUICE_PLAN" &
+    fi
+    step=$!
+    if [ "$drain" -eq 1 ]; then
+        kill -USR1 "$step"
+    fi
+}
+
+wait_for_ranks() {
+    while :; do # a signal ends wait early
+        wait "$step"
+        rc=$?
+        kill -0 "$step" 2>/dev/null || break
+    done
+}
+
+# shellcheck disable=SC2317  # ask_slurm calls it, too
+find_controller() {
+    local found
+    found=$(scontrol ping 2>&1)
+    if [[ $found == *' is DOWN'* && $found != *' is UP'* ]]; then
+        echo "Unable to contact slurm controller"
+        return 1
+    fi
+}
+
+code=69 # where no controller starts the ranks
+counts=
+start_ranks
+wait_for_ranks
+# srun's own code where the controller was away when it asked for the ranks: no rank ends with it.
+while [ "$SLUICE_LAUNCHER" = srun ] && [ "$rc" -eq 1 ] && ! find_controller >/dev/null; do
+    ask_slurm "to start the ranks" find_controller
+    start_ranks
+    wait_for_ranks
+done
+
+restarts() { # that Slurm has made of the job, or is about to make: after a node's loss the queue lists it a moment later
+    scontrol --oneliner show job "$SLURM_JOB_ID" 2>/dev/null | sed -n 's/.* Restarts=\([0-9]*\).*/\1/p' | head -n 1
+}
+
+say_that_none_follows() {
+    echo "sluice: Slurm has not queued another attempt; \"${SLUICE_BIN##*/} submit\" resumes the run" >&2
+}
+
 # shellcheck disable=SC2317  # ask_slurm calls it
 submit_follower() {
-    local queued
-    if [ -n "$last" ]; then # the job may be there: only the answer was lost
+    local queued wait_first
+    for wait_first in ${last:+0 10}; do # the job may be there, or may still come: only the answer was lost
+        sleep "$wait_first"
         queued=$(squeue --noheader --me --states=PENDING --format='%i %E' 2>&1) || {
             echo "$queued"
             return 1
@@ -139,8 +169,8 @@ submit_follower() {
             echo "$queued"
             return
         fi
-    fi
-    sbatch ${options[@]+"${options[@]}"} --parsable --dependency="afterany:$SLURM_JOB_ID" \
+    done
+    sbatch ${options[@]+"${options[@]}"} --parsable --dependency="afterany:$SLURM_JOB_ID" --begin=now \
         --export="${SLUICE_EXPORT//:/,}" "$SLUICE_SCRIPT"
 }
 
@@ -152,9 +182,10 @@ read -r code again < <("$SLUICE_BIN" stop-reason --plan "$SLUICE_PLAN" --srun-rc
 code=${code:-70}
 if [ "$again" = yes ]; then
     if [ "$SLUICE_RESUME" = requeue ]; then
-        if ask_slurm scontrol requeue "$SLURM_JOB_ID"; then
+        if ask_slurm "for another attempt" scontrol requeue "$SLURM_JOB_ID"; then
             sleep 120 # Slurm ends the script here
         else # Slurm has done so itself where a node was lost
+            say "$said"
             made=$(restarts)
             if [ "${made:-0}" -le "${SLURM_RESTART_COUNT:-0}" ]; then
                 say_that_none_follows
@@ -163,9 +194,11 @@ if [ "$again" = yes ]; then
     elif [ "$SLUICE_RESUME" = dependency ]; then
         export SLUICE_ATTEMPT=$((SLUICE_ATTEMPT + 1))
         mapfile -t options <"${SLUICE_SCRIPT%/*}/options" # of the command line: the #SBATCH lines lack them
-        if ask_slurm submit_follower; then
+        if ask_slurm "for another attempt" submit_follower; then
+            printf '%s' "${said%"$answer"}" >&2 # warnings
             "$SLUICE_BIN" follow --plan "$SLUICE_PLAN" --job "$answer"
         else
+            say "$said"
             say_that_none_follows
         fi
     fi

@@ -100,7 +100,7 @@ TEST(BatchRun, AsksForAnotherAttemptWhileTheJobAllowsItAndTellsWhenSlurmRefuses)
     const StoppedAttempt followed;
     EXPECT_EQ(followed.run({{"SLUICE_RESUME", "dependency"}, {"SLUICE_MAX", "2"}, {"SLUICE_ATTEMPT", "1"}}), refused);
     EXPECT_THAT(followed.requests(), HasSubstr("--dependency=afterany:7"));
-    EXPECT_THAT(followed.requests(), Not(HasSubstr("--begin"))) << "it waits by itself where it has to";
+    EXPECT_THAT(followed.requests(), HasSubstr(" --begin=now ")) << "not when the user's options had the first begin";
     EXPECT_THAT(followed.requests(), HasSubstr("--qos=high --job-name=a  'b --parsable"));
 }
 
@@ -149,10 +149,11 @@ TEST(BatchRun, AsksAgainWithGrowingPausesWhileTheControllerIsAway) {
         const HurriedAttempt attempt;
         attempt.add("scontrol", away_at_first(4, problem, "exit 0"));
 
-        EXPECT_EQ(attempt.run(to_requeue),
-                  fmt::format("sluice: Slurm does not answer ({}); asking again for half an hour, for another attempt\n"
-                              "sluice: Slurm answers again\n",
-                              problem));
+        EXPECT_EQ(
+            attempt.run(to_requeue),
+            fmt::format("sluice: Slurm does not answer ({}); asking again, for half an hour, for another attempt\n"
+                        "sluice: Slurm answers again\n",
+                        problem));
         EXPECT_EQ(
             attempt.requests(),
             "scontrol\npause 5\nscontrol\npause 10\nscontrol\npause 15\nscontrol\npause 15\nscontrol\npause 120\n");
@@ -169,10 +170,36 @@ TEST(BatchRun, TellsWhatToDoWhenTheControllerStaysAway) {
         const std::string log = attempt.run(variables);
 
         EXPECT_THAT(log, HasSubstr("sluice: gave up asking Slurm for another attempt: Unable to contact slurm "
-                                   "controller (connect failure); if squeue shows none, once Slurm answers, \"" +
+                                   "controller (connect failure); if squeue shows no job, once Slurm answers, \"" +
                                    program_name_of_runs() + " submit\" resumes the run\n"));
         EXPECT_EQ(std::ranges::count(log, '\n'), 2) << log;
     }
+}
+
+TEST(BatchRun, StartsTheRanksOnceTheControllerIsBack) {
+    const std::string away = "Unable to contact slurm controller (connect failure)";
+    const HurriedAttempt attempt;
+    attempt.add("sinfo", away_at_first(1, away, "echo 1"));
+    attempt.add("srun", away_at_first(1, away, "exit 75") + "; exit 1");
+    attempt.add("scontrol",
+                "echo $1 >>calls; [ $(grep -c ping calls) -gt 2 ] && is=UP; "
+                "echo Slurmctld\\(primary\\) at n7 is ${is:-DOWN}");
+
+    const std::string log = attempt.run({{"SLUICE_RESUME", "manual"}});
+
+    EXPECT_THAT(log, HasSubstr("sluice: Slurm does not answer (" + away +
+                               "); asking again, for half an hour, to start the ranks\n"));
+    EXPECT_EQ(attempt.requests(), "sinfo\npause 5\nsinfo\nsrun\nping\nping\npause 5\nping\nsrun\n");
+}
+
+TEST(BatchRun, DoesNotStartRanksAgainThatSlurmRefuses) {
+    const HurriedAttempt attempt;
+    attempt.add("srun", "echo srun >>calls; exit 1");
+    attempt.add("scontrol", "echo 'Slurmctld(primary) at n7 is DOWN'; echo 'Slurmctld(backup) at n8 is UP'");
+
+    static_cast<void>(attempt.run({{"SLUICE_RESUME", "manual"}}));
+
+    EXPECT_EQ(attempt.requests(), "srun\n");
 }
 
 TEST(BatchRun, TellsWhatToDoWhenSlurmEndsTheJobWhileItWaits) {
@@ -181,7 +208,7 @@ TEST(BatchRun, TellsWhatToDoWhenSlurmEndsTheJobWhileItWaits) {
     attempt.add("sleep", "kill -TERM $PPID");
 
     EXPECT_THAT(attempt.run(to_requeue), HasSubstr("sluice: gave up asking Slurm for another attempt: Slurm ends the "
-                                                   "job; if squeue shows none"));
+                                                   "job; if squeue shows no job"));
 }
 
 TEST(BatchRun, SubmitsOneFollowerAloneWhereOnlyTheAnswerWasLost) {
@@ -192,7 +219,7 @@ TEST(BatchRun, SubmitsOneFollowerAloneWhereOnlyTheAnswerWasLost) {
     lost.add("squeue", "echo '8 afterany:17(unfulfilled)'; echo '9 afterany:7(unfulfilled)'; echo '10 (null)'");
 
     EXPECT_THAT(lost.run(to_follow), HasSubstr("Slurm answers again"));
-    EXPECT_EQ(lost.requests(), "sbatch\npause 5\n");
+    EXPECT_EQ(lost.requests(), "sbatch\npause 5\npause 0\n");
     EXPECT_EQ(lost.follower(), "9");
 
     const HurriedAttempt never_sent;
@@ -200,7 +227,7 @@ TEST(BatchRun, SubmitsOneFollowerAloneWhereOnlyTheAnswerWasLost) {
     never_sent.add("squeue", "echo '8 afterany:17(unfulfilled)'");
 
     EXPECT_THAT(never_sent.run(to_follow), HasSubstr("Slurm answers again"));
-    EXPECT_EQ(never_sent.requests(), "sbatch\npause 5\nsbatch\n");
+    EXPECT_EQ(never_sent.requests(), "sbatch\npause 5\npause 0\npause 10\nsbatch\n");
     EXPECT_EQ(never_sent.follower(), "11");
 }
 
@@ -238,7 +265,7 @@ TEST(BatchRun, LeavesTheDaemonsOfMpirunAllCpus) {
 /// What a rank gets on nodes with `threads` in a core.
 std::string cpus_of_a_rank(const std::string& threads, std::map<std::string, std::string> variables) {
     const StoppedAttempt attempt;
-    attempt.add("sinfo", "echo " + threads);
+    attempt.add("sinfo", "echo '" + threads + "'");
     attempt.add("srun", "echo $SRUN_CPUS_PER_TASK >>calls; exit 75");
     variables.insert({"SLUICE_RESUME", "manual"});
     EXPECT_EQ(attempt.run(std::move(variables)), "");
