@@ -78,7 +78,21 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
     return *result;
 }
 
+/// sbatch has waited for the answer in vain: the controller may have accepted the job.
+bool is_answer_lost(const ChildResult& result) {
+    return result.exit_code != 0 && (result.err.find("ocket timed out") != std::string::npos ||
+                                     result.err.find("Zero Bytes") != std::string::npos ||
+                                     result.err.find("receive failure") != std::string::npos);
+}
+
 void check_acceptance(const ChildResult& result) {
+    if (is_answer_lost(result)) {
+        throw Error(ExitCode::unavailable,
+                    {.id = "E-SLM-075",
+                     .where = "sbatch",
+                     .what = fmt::format("got no answer from Slurm's controller: {}", complaint_of(result)),
+                     .hint = "`squeue --me` shows whether it accepted the job anyway"});
+    }
     if (result.exit_code != 0) {
         throw Error(
             ExitCode::unavailable,
@@ -168,7 +182,7 @@ Submission submit(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths 
     refuse_foreign_file_beside(run);
     write_run_files(job, paths, deaths, more);
     const ChildResult result = call_sbatch(sbatch_words({"--parsable"}, more, paths.script()));
-    if (result.exit_code != 0) {
+    if (result.exit_code != 0 && !is_answer_lost(result)) {
         remove_run_files(paths, folder_is_new);
     }
     check_acceptance(result);

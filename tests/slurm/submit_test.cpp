@@ -149,6 +149,20 @@ TEST(Submit, LeavesNothingBehindOfAJobThatSbatchRejects) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
 }
 
+TEST(Submit, KeepsTheFilesOfAJobThatSlurmMayHaveAccepted) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch",
+              "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1");
+
+    const ProcessResult result = submit_job(job);
+
+    EXPECT_EQ(result.exit_code, 69);
+    EXPECT_THAT(result.err, HasSubstr("E-SLM-075]: sbatch: got no answer from Slurm's controller"));
+    EXPECT_THAT(result.err, HasSubstr("hint: `squeue --me` shows whether it accepted the job anyway\n"));
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.sluice/plan.toml"));
+}
+
 TEST(Submit, NamesAJobThatSlurmHasAcceptedButThatCannotBeNoted) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
