@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
 #include "core/split.hpp"
@@ -105,7 +106,9 @@ std::filesystem::path folder_of_job(const std::string& job) {
             return folder;
         }
     }
-    return {};
+    const bool is_ours = script == RunFiles{script.parent_path()}.script() &&
+                         script.parent_path().filename().native().ends_with(run_folder_suffix);
+    return is_ours ? script.parent_path() : std::filesystem::path();
 }
 
 std::string find_log(const Submission& submission) {

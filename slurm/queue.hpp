@@ -44,8 +44,8 @@ struct JobInfo {
 /// What the job prints, by what Slurm says. Empty: unknown job, or no answer.
 [[nodiscard]] std::string find_log(const Submission& submission);
 
-/// Run folder of Slurm job `job`, from the path of its script, else of its output. Empty: unknown job, or not one of
-/// sluice's. Throws Error as find_in_queue().
+/// Run folder of Slurm job `job`, from the path of its script, else of its output; it may not be readable. Empty:
+/// unknown job, or not one of sluice's. Throws Error as find_in_queue().
 [[nodiscard]] std::filesystem::path folder_of_job(const std::string& job);
 
 /// Parses a line of squeue; nullopt: invalid.

@@ -259,6 +259,18 @@ TEST(Status, OfARunThatWasContinuedByHandTellsOfAJobThatStillWaits) {
     EXPECT_THAT(status.out, HasSubstr("Slurm     job 7 PENDING (Priority)\n"));
 }
 
+TEST(StatusOfANumber, NamesTheRunsFolderThatCannotBeReadFromHere) {
+    const TemporaryFolder folder;
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("scontrol", "echo \"JobId=$4 JobName=x Command=/x/labels.csv.sluice/script.sh WorkDir=/x\"");
+
+    const ProcessResult result =
+        Process(launch_words(0, {"status", "7"}), ProcessOptions{.folder = folder.path()}).wait();
+
+    EXPECT_EQ(result.exit_code, 66);
+    EXPECT_THAT(result.err, HasSubstr("error[E-RUN-116]: 7: has no run: none found at '/x/labels.csv.sluice'\n"));
+}
+
 TEST(Status, NamesTheLogOfAJobWhereSlurmPutsIt) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
