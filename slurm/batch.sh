@@ -36,13 +36,12 @@ is_away() { # whether a program of Slurm's has said that the controller does not
 }
 
 give_up() { # WHY
-    say "sluice: gave up asking Slurm $wish: $1; if squeue shows no job, once Slurm answers,\
- \"${SLUICE_BIN##*/} submit\" resumes the run"
+    say "sluice: $1; if squeue shows no job, once Slurm answers, \"${SLUICE_BIN##*/} submit\" resumes the run"
     exit "$code"
 }
 
 pause() { # SECONDS
-    trap 'give_up "Slurm ends the job"' TERM
+    trap 'kill $! 2>/dev/null; give_up "Slurm ends the job, perhaps to queue it again"' TERM
     sleep "$1" & # in the background: bash runs no trap before a program in the foreground ends
     wait $!
     trap - TERM
@@ -59,7 +58,7 @@ ask_slurm() {
         answer=${said##*$'\n'}
         is_away "$said" || return 1
         if [ $left -eq 0 ]; then
-            give_up "$answer"
+            give_up "gave up asking Slurm $wish: $answer"
         fi
         if [ "$answer" != "$last" ]; then
             say "sluice: Slurm does not answer ($answer); asking again, for half an hour, $wish"

@@ -207,8 +207,10 @@ TEST(BatchRun, TellsWhatToDoWhenSlurmEndsTheJobWhileItWaits) {
     attempt.add("scontrol", "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1");
     attempt.add("sleep", "kill -TERM $PPID");
 
-    EXPECT_THAT(attempt.run(to_requeue), HasSubstr("sluice: gave up asking Slurm for another attempt: Slurm ends the "
-                                                   "job; if squeue shows no job"));
+    EXPECT_THAT(attempt.run(to_requeue),
+                HasSubstr("sluice: Slurm ends the job, perhaps to queue it again; if squeue shows no job, once Slurm "
+                          "answers, \"" +
+                          program_name_of_runs() + " submit\" resumes the run\n"));
 }
 
 TEST(BatchRun, SubmitsOneFollowerAloneWhereOnlyTheAnswerWasLost) {
