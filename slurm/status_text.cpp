@@ -114,7 +114,8 @@ std::string missing_line(const RunView& view) {
 
 std::string attempt_line(const RunView& view) {
     const RunStatus& status = *view.status;
-    const std::string after = is_past(view) ? fmt::format(", by hand; submitted before as job {}", view.job) : std::string();
+    const std::string after =
+        is_past(view) ? fmt::format(", by hand; submitted before as job {}", view.job) : std::string();
     if (status.job.empty()) {
         return fmt::format("attempt   process {} on {}{}\n", status.process, escaped(status.host), after);
     }
