@@ -104,6 +104,7 @@ void ChunkServer::count_grant(std::uint64_t id, std::uint32_t device_index) {
     ++next_pulled_;
     highest_granted_ = std::max(highest_granted_, id + 1);
     ++granted_fixed_[device_index];
+    results_.note_cut(id, input_.cut_texts(id));
 }
 
 std::optional<std::uint64_t> ChunkServer::next_chunk_of(std::uint32_t device_index) const {

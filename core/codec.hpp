@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +82,10 @@ public:
     /// shape().input_bytes; writes every byte. `text` is empty without an input file, and the same for all items of a
     /// result (input.count).
     virtual void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const = 0;
+
+    /// Bytes of a text that encode() looks at; it ignores the rest, and reports count the items whose text is longer.
+    /// nullopt: it looks at all of any text, and reports say nothing.
+    [[nodiscard]] virtual std::optional<std::size_t> longest_text() const noexcept { return std::nullopt; }
 
     // Besides texts an app may read arrays of three forms: dense, integers, packed. By default it reads none.
 

@@ -88,10 +88,14 @@ std::string certification_text(const RunReport& report) {
                            : std::string("all, because the items looked at did not bound the error of fp16"));
 }
 
-/// "names: 2000 (400/s), characters: 19000 (3800/s), ended early: 120 (6.0 %)"; rates only where times are valid.
+/// "names: 2000 (400/s), characters: 19000 (3800/s), ended early: 120 (6.0 %)", without those that are 0; rates only
+/// where times are valid.
 std::string counts_text(const RunReport& report, nanoseconds wall, bool timed) {
     std::vector<std::string> parts;
     for (const ModelCount& count : report.counts()) {
+        if (count.value == 0) {
+            continue;
+        }
         std::string name = count.name;
         std::ranges::replace(name, '_', ' ');
         std::string part = fmt::format("{}: {}", name, count.value);

@@ -152,6 +152,9 @@ std::vector<ModelCount> RunReport::counts() const {
     for (const RankReport& rank : ranks) {
         add_counts(all, rank.counts);
     }
+    if (cut_texts) {
+        all.push_back({.name = "cut_texts", .value = *cut_texts, .beside = ModelCount::Beside::share_of_items});
+    }
     return all;
 }
 

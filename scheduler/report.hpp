@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +60,7 @@ struct RunReport {
     std::string report_path{};
     std::string ended_by{};                     ///< What ended the run early; empty: it completed, or was stopped.
     std::vector<std::uint64_t> failed_items{};  ///< Left out of the output, in this attempt or an earlier one.
+    std::optional<std::uint64_t> cut_texts{};   ///< Of items_done; nullopt: the app reads texts of any length.
     std::vector<LostRank> lost{};               ///< Ranks missing from `ranks` because the run ended suddenly.
     std::vector<AttemptSummary> attempts{};     ///< Of this job so far, in order, including this one.
 
@@ -68,6 +70,7 @@ struct RunReport {
 
     /// Of all ranks.
     [[nodiscard]] std::optional<Certification> certification() const;
+    /// With cut_texts, where the app may cut some.
     [[nodiscard]] std::vector<ModelCount> counts() const;
 
     /// Over all ranks, lost ones included.

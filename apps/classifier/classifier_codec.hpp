@@ -23,6 +23,7 @@ public:
 
     [[nodiscard]] IoShape shape() const noexcept override { return classifier_shape(scores_); }
     void encode(std::uint64_t, std::string_view text, std::span<std::byte> to) const override;
+    [[nodiscard]] std::optional<std::size_t> longest_text() const noexcept override { return classifier_length; }
     [[nodiscard]] std::vector<std::uint64_t> dense_shape() const override;
     [[nodiscard]] ItemProblem pack_dense(std::span<const float> dense, std::span<std::byte> to) const override;
     [[nodiscard]] bool has_packed_form() const noexcept override { return true; }

@@ -60,7 +60,7 @@ public:
     [[nodiscard]] std::string form() const override { return layout_.shape; }
     [[nodiscard]] const InputFile& file() const noexcept override { return *file_; }
 
-    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+    std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         expects(first <= layout_.count && count <= layout_.count - first, "ItemSource::read stays inside the items");
         expects(to.size() == count * codec_.shape().input_bytes, "ItemSource::read has room for exactly its items");
         switch (layout_.form) {
@@ -75,6 +75,7 @@ public:
                 break;
         }
         file_->check_unchanged();
+        return 0;
     }
 
 private:

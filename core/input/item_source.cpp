@@ -27,13 +27,14 @@ public:
     [[nodiscard]] std::vector<SourceFile> files() const override { return {}; }
     void check_content() const override {}
 
-    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+    std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;
         expects(first <= count_ && count <= count_ - first, "ItemSource::read stays inside the items");
         expects(to.size() == count * item_bytes, "ItemSource::read has room for exactly its items");
         for (std::uint32_t i = 0; i < count; ++i) {
             codec_.encode(first + i, {}, to.subspan(i * item_bytes, item_bytes));
         }
+        return 0;
     }
 
 private:
@@ -70,8 +71,8 @@ public:
         const auto check = [this](std::size_t i) { files_[i]->check_content(); };
         for_all_files(files_.size(), check);
     }
-    void read(std::uint64_t, std::uint32_t, std::span<std::byte>) const override {
-        expects(false, "items that were only counted are not read");
+    std::uint32_t read(std::uint64_t, std::uint32_t, std::span<std::byte>) const override {
+        throw ContractViolation("items that were only counted are not read");
     }
 
 private:

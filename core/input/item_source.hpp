@@ -90,9 +90,10 @@ public:
     /// Thread-safe.
     virtual void check_content() const = 0;
 
-    /// Reads items [first, first + count) into `to`, count * input_bytes long. Thread-safe. Throws Error with the
-    /// item's number and its line or byte offset (bad_data), or with the operation and errno (io_error).
-    virtual void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const = 0;
+    /// Reads items [first, first + count) into `to`, count * input_bytes long. Returns how many of them are cut,
+    /// because their text is longer than ItemCodec::longest_text(). Thread-safe. Throws Error with the item's number
+    /// and its line or byte offset (bad_data), or with the operation and errno (io_error).
+    virtual std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const = 0;
 };
 
 /// Opens and indexes the input: several threads scan texts once for their items, so that the count is exact and chunks

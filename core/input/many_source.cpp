@@ -199,18 +199,21 @@ public:
         for_all_files(files_.size(), check);
     }
 
-    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+    std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::uint64_t known = growth_.look([this] { return first_items_.back(); });
         expects(first <= known && count <= known - first, "ItemSource::read stays inside the known items");
         const std::size_t item_bytes = count == 0 ? 0 : to.size() / count;
         const std::uint64_t end = first + count;
+        std::uint32_t cut = 0;
         for (std::uint64_t at = first; at < end;) {
             const Place place = place_of(at);
             const std::uint64_t stop = std::min(end, place.end);
             const auto items = static_cast<std::uint32_t>(stop - at);
-            place.source->read(at - place.begin, items, to.subspan((at - first) * item_bytes, items * item_bytes));
+            cut +=
+                place.source->read(at - place.begin, items, to.subspan((at - first) * item_bytes, items * item_bytes));
             at = stop;
         }
+        return cut;
     }
 
 private:

@@ -117,7 +117,9 @@ std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) {
 }
 
 void ReadAhead::release(std::uint64_t id) {
-    bin_of(id).turn.fetch_add(1, std::memory_order_release);
+    Bin& bin = bin_of(id);
+    bin.cut.store(0, std::memory_order_relaxed);
+    bin.turn.fetch_add(1, std::memory_order_release);
     released_.ring();
 }
 
@@ -171,7 +173,8 @@ void ReadAhead::read_until_end(ChunkSpan& span, Activity& activity) {
         activity.work(Stage::read, part.chunk.id);
         try {
             read_slowly();
-            source_.read(part.first(), part.count, items);
+            const std::uint32_t cut = source_.read(part.first(), part.count, items);
+            bin.cut.fetch_add(cut, std::memory_order_relaxed);
             fault_delay("parse");
         } catch (...) {  // handed to the thread that takes chunks
             fail(number, std::current_exception());

@@ -54,6 +54,11 @@ public:
     /// (read) of the first chunk that cannot be read, once all readers have ended, or the Error of the source's index.
     [[nodiscard]] std::optional<std::span<const std::byte>> take(std::uint64_t id);
 
+    /// How many items of chunk `id` are cut (ItemSource::read). Between take() and release().
+    [[nodiscard]] std::uint32_t cut_texts(std::uint64_t id) const {
+        return bin_of(id).cut.load(std::memory_order_relaxed);
+    }
+
     /// The items of chunk `id` are no longer needed.
     void release(std::uint64_t id);
 
@@ -70,6 +75,7 @@ private:
     struct alignas(64) Bin {
         std::atomic<std::uint64_t> turn{0};     // 2g: free for its g-th chunk; 2g + 1: holds it
         std::atomic<std::uint32_t> missing{0};  // parts of that chunk that are not read yet
+        std::atomic<std::uint32_t> cut{0};      // ItemSource::read
         std::span<std::byte> items;
     };
 

@@ -103,6 +103,7 @@ public:
           codec_(codec),
           items_each_(range.items_each),
           first_record_(range.item),
+          longest_text_(codec.longest_text().value_or(SIZE_MAX)),
           bytes_opening_(file_->bytes_read()),
           text_bytes_(range.end - range.begin),
           index_({.record = 0, .offset = range.begin, .line = range.line}) {
@@ -153,15 +154,16 @@ public:
     [[nodiscard]] std::string form() const override { return format_.form(); }
     [[nodiscard]] const InputFile& file() const noexcept override { return *file_; }
 
-    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+    std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::size_t item_bytes = codec_.shape().input_bytes;
         const std::uint64_t readable = growth_.look([this] { return index_.count(); }) * items_each_;
         expects(first <= readable && count <= readable - first, "ItemSource::read stays inside the known items");
         expects(to.size() == count * item_bytes, "ItemSource::read has room for exactly its items");
         if (count == 0) {
-            return;
+            return 0;
         }
         const std::uint64_t end = first + count;
+        std::uint32_t cut = 0;
         for (std::uint64_t at = first; at < end;) {
             const std::uint64_t record = at / items_each_;
             const auto [begin, behind] =
@@ -170,10 +172,11 @@ public:
             const std::uint64_t stop =
                 is_whole ? place_before(end / items_each_) * items_each_ : std::min(end, behind * items_each_);
             const auto items = to.subspan((at - first) * item_bytes, (stop - at) * item_bytes);
-            is_whole ? read_whole(at, stop, items) : read_part(begin, behind, at, stop, items);
+            cut += is_whole ? read_whole(at, stop, items) : read_part(begin, behind, at, stop, items);
             at = stop;
         }
         file_->check_unchanged();
+        return cut;
     }
 
 private:
@@ -211,30 +214,34 @@ private:
     }
 
     /// Items [first, end), which are all of one place to begin or several.
-    void read_whole(std::uint64_t first, std::uint64_t end, std::span<std::byte> to) const {
+    std::uint32_t read_whole(std::uint64_t first, std::uint64_t end, std::span<std::byte> to) const {
         const std::uint64_t records = (end - first) / items_each_;
         Reader reader(*file_, range_of(first / items_each_, records), format_.framing());
         Scratch scratch;
+        std::uint32_t cut = 0;
         for (std::uint64_t at = first; at < end; at += items_each_) {
             const Record record = take(reader);
-            to = encode(at, at + items_each_, text_of(at / items_each_, record, scratch), to);
+            cut += encode(at, at + items_each_, text_of(at / items_each_, record, scratch), to);
         }
+        return cut;
     }
 
     /// Items [first, end) of the records [begin, behind) between two places, of which others are wanted too.
-    void read_part(std::uint64_t begin, std::uint64_t behind, std::uint64_t first, std::uint64_t end,
-                   std::span<std::byte> to) const {
+    std::uint32_t read_part(std::uint64_t begin, std::uint64_t behind, std::uint64_t first, std::uint64_t end,
+                            std::span<std::byte> to) const {
         const auto load = [&] { return load_stretch(begin, behind - begin); };
         const auto stretch = shared_.take(begin, (behind - begin) * items_each_, end - first, load);
         Scratch scratch;
+        std::uint32_t cut = 0;
         for (std::uint64_t at = first; at < end;) {
             const std::uint64_t number = at / items_each_;
             const std::uint64_t stop = std::min(end, (number + 1) * items_each_);
             const RecordStretch::Place& place = stretch->records[number - begin];
             const Record record{std::string_view(stretch->text).substr(place.offset, place.length), place.line};
-            to = encode(at, stop, text_of(number, record, scratch), to);
+            cut += encode(at, stop, text_of(number, record, scratch), to);
             at = stop;
         }
+        return cut;
     }
 
     [[nodiscard]] RecordStretch load_stretch(std::uint64_t first, std::uint64_t records) const {
@@ -258,15 +265,16 @@ private:
         return range;
     }
 
-    /// Of a record whose text is `text`. What is left of `to`.
-    std::span<std::byte> encode(std::uint64_t first, std::uint64_t end, std::string_view text,
-                                std::span<std::byte> to) const {
+    /// Items [first, end) of a record whose text is `text`, to the front of `to`, which then begins behind them.
+    /// Returns for how many of them the text is cut: none or all.
+    std::uint32_t encode(std::uint64_t first, std::uint64_t end, std::string_view text,
+                         std::span<std::byte>& to) const {
         const std::size_t item_bytes = codec_.shape().input_bytes;
         for (std::uint64_t at = first; at < end; ++at) {
             codec_.encode(first_record_ * items_each_ + at, text, to.first(item_bytes));
             to = to.subspan(item_bytes);
         }
-        return to;
+        return text.size() > longest_text_ ? static_cast<std::uint32_t>(end - first) : 0;
     }
 
     [[nodiscard]] Record take(Reader& reader) const {
@@ -296,6 +304,7 @@ private:
     const ItemCodec& codec_;
     std::uint64_t items_each_;  // made of a record
     std::uint64_t first_record_;
+    std::size_t longest_text_;
     std::uint64_t bytes_opening_;                 // read from the file before it was indexed
     std::optional<std::uint64_t> bytes_indexed_;  // nullopt: beside reads of items
     std::uint64_t text_bytes_;

@@ -55,6 +55,11 @@ bool OrderedResults::has_room(std::uint64_t id) const {
     return id - written_.load(std::memory_order_acquire) < places_.size();
 }
 
+void OrderedResults::note_cut(std::uint64_t id, std::uint32_t items) {
+    expects(has_room(id), "OrderedResults: items of a chunk that there was no room for");
+    place_of(id).cut = items;
+}
+
 std::span<std::byte> OrderedResults::place(const Chunk& chunk) {
     expects(has_room(chunk.id), "OrderedResults: outputs of a chunk that there was no room for");
     Place& place = place_of(chunk.id);
@@ -133,6 +138,7 @@ bool OrderedResults::write_next(std::uint64_t id) {
     if (committing.count() > 0) {
         add_commit({committed, end});
     }
+    cut_.fetch_add(std::exchange(place.cut, 0U), std::memory_order_relaxed);
     place.turn.store(full_turn + 1, std::memory_order_release);
     items_.fetch_add(items, std::memory_order_relaxed);
     written_.store(id + 1, std::memory_order_release);

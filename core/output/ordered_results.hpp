@@ -42,6 +42,9 @@ public:
     /// Whether chunk `id` fits into the window, so that it may be handed out.
     [[nodiscard]] bool has_room(std::uint64_t id) const;
 
+    /// Notes that so many items of chunk `id` are cut (ItemSource::read); has_room(id) must hold.
+    void note_cut(std::uint64_t id, std::uint32_t items);
+
     /// Memory for the outputs of `chunk`; has_room(chunk.id) must hold.
     [[nodiscard]] std::span<std::byte> place(const Chunk& chunk);
 
@@ -62,6 +65,9 @@ public:
     /// Items written so far; for progress, from any thread.
     [[nodiscard]] std::uint64_t items_written() const noexcept { return items_.load(std::memory_order_relaxed); }
 
+    /// How many of items_written() are cut.
+    [[nodiscard]] std::uint64_t cut_written() const noexcept { return cut_.load(std::memory_order_relaxed); }
+
     /// Only after all chunks are written or the thread has ended.
     [[nodiscard]] ThreadRecord take_record();
 
@@ -73,6 +79,7 @@ private:
         std::atomic<std::uint64_t> turn{0};  // 2g: open for its g-th chunk; 2g + 1: holds its outputs
         OutputsOrigin origin;
         Chunk chunk{};
+        std::uint32_t cut = 0;  // of its items
         std::vector<std::byte> outputs;
     };
 
@@ -96,6 +103,7 @@ private:
     ThreadSpan uncommitted_;  // items and bytes since the last commit
     std::atomic<std::uint64_t> written_;
     std::atomic<std::uint64_t> items_{0};
+    std::atomic<std::uint64_t> cut_{0};
     std::atomic<bool> hurrying_{false};
     std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};

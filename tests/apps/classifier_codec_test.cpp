@@ -102,6 +102,7 @@ TEST_F(ClassifierCodecTest, CutsTextAt1014CharactersBeforeReadingItBackwards) {
     EXPECT_EQ(item.back(), 0);
     EXPECT_EQ(std::count(item.begin(), item.end(), 1), 1012);
     EXPECT_EQ(item, encode(text.substr(0, 1014)));
+    EXPECT_EQ(codec_->longest_text(), 1014U) << "reports count those that are longer";
 }
 
 TEST_F(ClassifierCodecTest, MakesEmptyTextAllBlank) {

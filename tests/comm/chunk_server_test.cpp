@@ -77,6 +77,8 @@ public:
         }
     }
 
+    [[nodiscard]] const OrderedResults& results() const { return results_; }
+
     void wait_until_written(std::uint64_t count) {
         for (;;) {
             const std::uint32_t seen = bell_.listen();
@@ -341,6 +343,22 @@ TEST(ChunkServer, WritesWhatIsKnownInPlaceOfGrantingIt) {
     EXPECT_EQ(granted, server.grid.at(2)) << "known chunks have left the one bin to it";
     server.wait_until_written(2);
     EXPECT_EQ(server.writer.results, (std::vector<std::uint64_t>{10, 11, 12, 13}));
+}
+
+TEST(ChunkServer, CountsTheItemsThatAreCutOnceOfEachChunkWritten) {
+    Server server({.staged = 3});
+    server.chunks.know(1, outputs_of({12, 13}));
+    server.chunks.request(rank_0_device_0);
+    server.chunks.request(rank_1_device_0);
+    const Chunk first = server.grant().chunk;
+    const Chunk third = server.grant().chunk;
+    server.bring(third, 1);
+    EXPECT_EQ(server.results().cut_written(), 0U) << "what is granted or waits for an earlier one does not count";
+
+    server.bring(first, 0);
+    server.wait_until_written(3);
+
+    EXPECT_EQ(server.results().cut_written(), test::cut_in(0, 6));
 }
 
 TEST(ChunkServer, HoldsWhatIsKnownBackWhileTheWindowIsClosed) {

@@ -92,6 +92,23 @@ TEST(LatencyTable, SaysWhatTheAppCounted) {
     EXPECT_THAT(latency_table(report, TableForm::full), HasSubstr("\ncharacters: 9000, ended early"));
 }
 
+TEST(LatencyTable, SaysHowManyTextsWereCutIfTheAppCutsSome) {
+    RunReport report = example_run(2);
+    report.items_done = 400;
+    report.ranks[1].counts = {{.name = "words", .value = 6000}};
+
+    report.cut_texts = 100;
+    EXPECT_THAT(latency_table(report, TableForm::brief), HasSubstr("), cut texts: 100 (25.0 %)\n"));
+    EXPECT_EQ(report_json(report, {}).at("run").at("counts"), (nlohmann::json{{"words", 6000}, {"cut_texts", 100}}));
+
+    report.cut_texts = 0;
+    EXPECT_THAT(latency_table(report, TableForm::full), Not(HasSubstr("cut texts")));
+    EXPECT_EQ(report_json(report, {}).at("run").at("counts").at("cut_texts"), 0);
+
+    report.cut_texts.reset();
+    EXPECT_FALSE(report_json(report, {}).at("run").at("counts").contains("cut_texts"));
+}
+
 TEST(LatencyTable, StatesWhatRanHowFastAndHowWellTheClocksAgree) {
     const auto lines = lines_of(latency_table(example_run(2), TableForm::full));
 

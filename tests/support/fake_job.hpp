@@ -60,6 +60,11 @@ inline std::vector<std::uint64_t> expected_results(std::uint64_t items, std::uin
     return results;
 }
 
+/// Of the fake items [first, end) every third is cut.
+inline std::uint32_t cut_in(std::uint64_t first, std::uint64_t end) {
+    return static_cast<std::uint32_t>((end + 2) / 3 - (first + 2) / 3);
+}
+
 class FakeSource final : public ItemSource {
 public:
     explicit FakeSource(std::uint64_t items) : items_(items) {}
@@ -72,13 +77,14 @@ public:
     [[nodiscard]] std::vector<SourceFile> files() const override { return {}; }
     void check_content() const override {}
 
-    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+    std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         if (on_read) {
             on_read(first);
         }
         for (std::uint32_t i = 0; i < count; ++i) {
             fake_item(first + i, to.subspan(std::size_t{i} * fake_input_bytes, fake_input_bytes));
         }
+        return cut_in(first, first + count);
     }
 
     std::function<void(std::uint64_t first)> on_read;

@@ -53,10 +53,10 @@ public:
     [[nodiscard]] std::string stamp() const override { return "fake"; }
     [[nodiscard]] std::vector<SourceFile> files() const override { return {}; }
     void check_content() const override {}
-    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+    std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         const std::lock_guard lock(mutex_);
         expects(first + count <= found().count, "only known items are read");
-        fake_.read(first, count, to);
+        return fake_.read(first, count, to);
     }
 
     std::function<void()> on_known;

@@ -68,8 +68,8 @@ public:
     [[nodiscard]] std::vector<SourceFile> files() const override { return source_.files(); }
     void check_content() const override { source_.check_content(); }
 
-    void read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
-        source_.read(first % items_, count, to);
+    std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
+        return source_.read(first % items_, count, to);
     }
 
 private:

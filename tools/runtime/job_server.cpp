@@ -261,6 +261,7 @@ RunReport JobServer::report() const {
     report.queues = *rank_.queues;
     report.encoders = encoders_;
     report.links = links();
+    report.cut_texts = job_.codec->longest_text() ? std::optional(results_.cut_written()) : std::nullopt;
     report.attempts = attempt_.summaries;
     report.attempts.back().ranks = ranks();
     report.attempts.back().devices = rank_.total_devices();

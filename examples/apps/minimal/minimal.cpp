@@ -24,6 +24,7 @@ public:
         std::transform(kept.begin(), kept.end(), values.begin(), [](char c) { return static_cast<float>(c & 15); });
         std::memcpy(to.data(), values.data(), to.size());
     }
+    std::optional<std::size_t> longest_text() const noexcept override { return inputs; }
     std::vector<OutputField> output_fields() const override {
         return {{.name = "label", .type = FieldType::int32, .count = 1}};
     }

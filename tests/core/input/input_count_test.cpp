@@ -23,6 +23,7 @@ public:
         both.resize(to.size());
         std::memcpy(to.data(), both.data(), to.size());
     }
+    [[nodiscard]] std::optional<std::size_t> longest_text() const noexcept override { return 4; }
     [[nodiscard]] std::vector<OutputField> output_fields() const override { return {}; }
 
 private:
@@ -81,6 +82,21 @@ TEST_F(InputCount, GivesTheSameItemsForAnyChunkSize) {
     for (const std::uint32_t step : {1U, 5U, 64U, 450U}) {
         EXPECT_EQ(read_all(*source, codec_, step), at_once) << step;
     }
+}
+
+TEST_F(InputCount, CountsEachItemOfATextThatIsCut) {
+    const auto source = open_input(texts("four\nfives\n\nsix, seven", 3), codec_);
+    std::vector<std::byte> bytes(std::size_t{12} * 32);
+    const auto cut_in = [&](std::uint64_t first, std::uint32_t count) {
+        return source->read(first, count, std::span(bytes).first(count * std::size_t{32}));
+    };
+
+    EXPECT_EQ(cut_in(0, 12), 6U);
+    EXPECT_EQ(cut_in(0, 3), 0U);
+    EXPECT_EQ(cut_in(2, 2), 1U) << "in the middle of both records";
+    EXPECT_EQ(cut_in(4, 6), 3U);
+    EXPECT_EQ(cut_in(6, 3), 0U) << "an empty text";
+    EXPECT_EQ(cut_in(12, 0), 0U);
 }
 
 TEST_F(InputCount, NamesTheFirstItemOfABadRecord) {

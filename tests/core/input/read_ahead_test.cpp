@@ -58,6 +58,7 @@ TEST_P(AnyReaders, BringEveryChunkThatIsLeftOnce) {
             test::fake_item(grid.at(id).first + i, expected);
             ASSERT_TRUE(std::ranges::equal(items.subspan(i * fake_input_bytes, fake_input_bytes), expected));
         }
+        ASSERT_EQ(input.cut_texts(id), test::cut_in(grid.at(id).first, grid.at(id).first + grid.at(id).count));
         input.release(id);
     }
 
@@ -385,7 +386,7 @@ TEST(ReadAhead, FailsThoughItsOtherReadersWaitForTheIndex) {
         [[nodiscard]] std::string stamp() const override { return {}; }
         [[nodiscard]] std::vector<SourceFile> files() const override { return {}; }
         void check_content() const override {}
-        void read(std::uint64_t, std::uint32_t, std::span<std::byte>) const override {
+        std::uint32_t read(std::uint64_t, std::uint32_t, std::span<std::byte>) const override {
             throw std::runtime_error("the file has holes");
         }
     };

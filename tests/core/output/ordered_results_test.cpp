@@ -55,6 +55,7 @@ TEST_P(AnyWindow, WritesInItemOrderInWhateverOrderChunksCome) {
         std::uint64_t next = grid.begin();
         while (next < grid.chunks() || !open.empty()) {
             while (next < grid.chunks() && results.has_room(next)) {
+                results.note_cut(next, static_cast<std::uint32_t>(next % 3));
                 open.push_back(next++);
             }
             if (open.empty()) {  // until the writer has made room
@@ -69,6 +70,11 @@ TEST_P(AnyWindow, WritesInItemOrderInWhateverOrderChunksCome) {
 
         EXPECT_EQ(writer.results, test::expected_results(703, grid.items_done()));
         EXPECT_EQ(results.items_written(), 703U - grid.items_done());
+        std::uint64_t cut = 0;
+        for (std::uint64_t id = grid.begin(); id < grid.chunks(); ++id) {
+            cut += id % 3;
+        }
+        EXPECT_EQ(results.cut_written(), cut);
         const ThreadTrace trace = results.take_record().trace;
         EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(trace.spans(), Stage::write, &ThreadSpan::stage)),
                   grid.chunks_left());
