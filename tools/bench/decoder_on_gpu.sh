@@ -26,7 +26,7 @@ done
 # 124M parameters.
 for device in host cuda; do
     step 30 "sluice run, the small model on $device" "$programs/sluice" run "$examples/gpt2.toml" \
-        --set run.device="$device" --set generate.log_probability=false --set output.path="$folder/$device.jsonl" --set output.report="$folder/$device.json"
+        --set run.device="$device" --set generate.log_probability=false --set output.path="$folder/$device.jsonl"
 done
 step 10 "host and GPU write the same" cmp "$folder/host.jsonl" "$folder/cuda.jsonl"
 awk 'BEGIN { for (i = 0; i < 131072; ++i) { line = ""; for (j = 0; j < 16; ++j) line = line " " int(rand() * 50257); print substr(line, 2) } }' \
