@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/input/lfs_pointer.hpp"
 #include "core/input/weights_file.hpp"
 
 namespace sluice::gpt2 {
@@ -57,7 +58,7 @@ SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors&
     std::string text(static_cast<std::size_t>(file.size()), '\0');
     file.read(0, std::as_writable_bytes(std::span(text)));
     file.check_unchanged();
-    if (text.starts_with("version https://git-lfs")) {
+    if (is_lfs_pointer(text)) {
         refuse_side_file({errors.id, "run git lfs pull"}, file.where(), "this is a Git LFS pointer, not the file");
     }
     return {std::move(text), file.where()};

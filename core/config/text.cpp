@@ -1,14 +1,12 @@
 #include "core/config/text.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <span>
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
+#include "core/opened_file.hpp"
 #include "core/paths.hpp"
 #include "core/utf8.hpp"
 
@@ -115,25 +113,24 @@ void refuse_job(const char* id, const std::string& where, std::string what, std:
 
 std::string read_job_text(const std::filesystem::path& path) {
     const std::string name = escaped(path.native());
-    const Descriptor file(open_to_read(path));
-    struct stat status {};
-    if (file.number() < 0 || ::fstat(file.number(), &status) != 0) {
-        const std::string why = system_text(errno);
+    const OpenedFile opened = open_file(path);
+    if (opened.error != 0) {
+        const std::string why = system_text(opened.error);
         throw Error(ExitCode::no_input, {"E-CFG-001", name, "cannot open the job file: " + why + did_you_mean_job(path),
                                          "correct its path or its permissions"});
     }
-    if (!S_ISREG(status.st_mode)) {
+    if (!opened.is_regular()) {
         throw Error(ExitCode::no_input, {"E-CFG-002", name,
-                                         (S_ISDIR(status.st_mode) ? "is a folder, expected a job file"
-                                                                  : "is not a regular file, expected a job file") +
+                                         (opened.is_folder() ? "is a folder, expected a job file"
+                                                             : "is not a regular file, expected a job file") +
                                              did_you_mean_job(path),
                                          "name the job file itself"});
     }
-    if (static_cast<std::uintmax_t>(status.st_size) > largest_job_file) {
-        refuse_size(name, static_cast<std::size_t>(status.st_size));
+    if (static_cast<std::uintmax_t>(opened.status.st_size) > largest_job_file) {
+        refuse_size(name, static_cast<std::size_t>(opened.status.st_size));
     }
     std::string text(largest_job_file + 1, '\0');
-    const auto [size, error] = file.read_at(0, std::as_writable_bytes(std::span(text)));
+    const auto [size, error] = opened.file.read_at(0, std::as_writable_bytes(std::span(text)));
     if (error != 0) {
         throw Error(ExitCode::io_error,
                     {"E-IO-003", name, "cannot read: " + system_text(error), "check the file system"});

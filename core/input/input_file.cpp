@@ -1,7 +1,6 @@
 #include "core/input/input_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -11,13 +10,13 @@
 
 #include "core/config/file_pattern.hpp"
 #include "core/error.hpp"
+#include "core/input/lfs_pointer.hpp"
+#include "core/opened_file.hpp"
 #include "core/paths.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {
 namespace {
-
-constexpr std::string_view lfs_start = "version https://git-lfs.github.com/spec/";
 
 struct Magic {
     std::string_view bytes;
@@ -33,31 +32,29 @@ constexpr std::array<Magic, 6> compressed_starts = {{
     {"PK\x03\x04", "zip", "unzip"},
 }};
 
-[[noreturn]] void cannot_open(const std::filesystem::path& path, const std::string& where, int error) {
-    const std::string hint = error == ENOENT
-                                 ? hint_for_missing("check [input].path; it is relative to the job file's folder", path)
-                             : error == EACCES ? "allow reading the file and entering its folders"
-                                               : "";
-    throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: " + system_text(error), hint});
+std::string hint_for(const OpenedFile& opened, const std::filesystem::path& path) {
+    switch (opened.error) {
+        case 0:
+            return opened.is_folder() ? fmt::format("name its files: {}", escaped(pattern_in(path, "*.csv").native()))
+                                      : "name a file in [input].path";
+        case ENOENT:
+            return hint_for_missing("check [input].path; it is relative to the job file's folder", path);
+        case EACCES:
+            return "allow reading the file and entering its folders";
+        default:
+            return "";
+    }
 }
 
 Descriptor open_input(const std::filesystem::path& path, const std::string& where) {
     if (path.native().find('\0') != std::string::npos) {
         throw Error(ExitCode::no_input, {"E-INP-028", where, "cannot open: the path has a NUL byte", ""});
     }
-    Descriptor file(open_to_read(path));
-    if (file.number() < 0) {
-        cannot_open(path, where, errno);
+    OpenedFile opened = open_file(path);
+    if (!opened.is_regular()) {
+        throw Error(ExitCode::no_input, {"E-INP-028", where, opened.problem(), hint_for(opened, path)});
     }
-    struct stat status = {};
-    if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        throw Error(
-            ExitCode::no_input,
-            {"E-INP-028", where, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)),
-             S_ISDIR(status.st_mode) ? fmt::format("name its files: {}", escaped(pattern_in(path, "*.csv").native()))
-                                     : std::string("name a file in [input].path")});
-    }
-    return file;
+    return std::move(opened.file);
 }
 
 std::string start_of(const InputFile& file, std::size_t bytes) {
@@ -119,7 +116,7 @@ void InputFile::reject(const char* id, std::string what, std::string hint) const
 }
 
 void refuse_lfs_pointer(const InputFile& file) {
-    if (start_of(file, lfs_start.size()) == lfs_start) {
+    if (is_lfs_pointer(start_of(file, lfs_pointer_start.size()))) {
         file.reject("E-INP-031", "this is a Git LFS pointer, not the data", "git lfs pull");
     }
 }

@@ -1,7 +1,6 @@
 #include "core/input/weights_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -9,9 +8,12 @@
 #include <bit>
 #include <cerrno>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/input/lfs_pointer.hpp"
+#include "core/opened_file.hpp"
 #include "core/paths.hpp"
 #include "core/work_team.hpp"
 
@@ -31,7 +33,7 @@ struct Magic {
 
 constexpr const char* convert = "convert it to safetensors";
 constexpr std::array<Magic, 10> magics{{
-    {"version https://git-lfs", "E-MOD-049", "looks like a Git LFS pointer, not like weights", "run git lfs pull"},
+    {lfs_pointer_start, "E-MOD-049", "looks like a Git LFS pointer, not like weights", "run git lfs pull"},
     {"PK\x03\x04", "E-MOD-050", "this is a PyTorch zip archive (PK…), not safetensors", convert},
     {"\x80\x02", "E-MOD-050", "this is a Python pickle, not safetensors", convert},
     {"\x80\x03", "E-MOD-050", "this is a Python pickle, not safetensors", convert},
@@ -55,23 +57,17 @@ bool begins_with(std::string_view text, const Magic& magic) {
 }
 
 Descriptor open_weights(const std::filesystem::path& path, const std::string& where) {
-    Descriptor file(open_to_read(path));
-    if (file.number() < 0) {
-        const int error = errno;
-        throw Error(ExitCode::no_input,
-                    {"E-MOD-036", where, fmt::format("cannot open: {}", system_text(error)),
-                     error == ENOENT ? hint_for_missing("check [model] weights", path) : "check [model] weights"});
+    OpenedFile opened = open_file(path);
+    if (!opened.is_regular()) {
+        std::string hint = "check [model] weights";
+        if (opened.is_folder()) {
+            hint = fmt::format("name a file in it, as in {}", escaped((path / "model.safetensors").native()));
+        } else if (opened.error == ENOENT) {
+            hint = hint_for_missing(std::move(hint), path);
+        }
+        throw Error(ExitCode::no_input, {"E-MOD-036", where, opened.problem(), std::move(hint)});
     }
-    struct stat status = {};
-    if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        throw Error(
-            ExitCode::no_input,
-            {"E-MOD-036", where, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)),
-             S_ISDIR(status.st_mode)
-                 ? fmt::format("name a file in it, as in {}", escaped((path / "model.safetensors").native()))
-                 : std::string("check [model] weights")});
-    }
-    return file;
+    return std::move(opened.file);
 }
 
 struct Piece {
@@ -149,7 +145,7 @@ void WeightsFile::check_content() const {
 }
 
 void WeightsFile::refuse_known_others() const {
-    std::array<char, 32> first{};
+    std::array<char, 64> first{};
     const std::size_t count = std::min<std::size_t>(first.size(), size());
     read(0, std::as_writable_bytes(std::span(first.data(), count)));
     for (const Magic& magic : magics) {

@@ -1,15 +1,13 @@
 #include "tools/runtime/app_files.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/opened_file.hpp"
 
 namespace sluice {
 namespace {
@@ -23,15 +21,11 @@ namespace {
 }
 
 Descriptor open_app_file(const AppFile& file) {
-    Descriptor opened(open_to_read(file.path));
-    if (opened.number() < 0) {
-        refuse_app_file(file, "cannot open: " + system_text(errno));
+    OpenedFile opened = open_file(file.path);
+    if (!opened.is_regular()) {  // what is not cannot be checksummed
+        refuse_app_file(file, opened.problem());
     }
-    struct stat status = {};
-    if (::fstat(opened.number(), &status) != 0 || !S_ISREG(status.st_mode)) {  // what is not cannot be checksummed
-        refuse_app_file(file, fmt::format("not a regular file (got {}, expected a file)", kind_of_file(status)));
-    }
-    return opened;
+    return std::move(opened.file);
 }
 
 }  // namespace
