@@ -7,7 +7,7 @@
 namespace sluice {
 
 const Apps& standard_apps() {
-    static const Apps apps({&classifier_app(), &namegen_app(), &gpt2::gpt2_app()});
+    static const Apps apps({&classifier::classifier_app(), &namegen::namegen_app(), &gpt2::gpt2_app()});
     return apps;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace sluice {
+namespace sluice::classifier {
 
 /// The classifier's symbols in the order of Zhang, Zhao, LeCun 2015 (arXiv:1509.01626), section 2.2: the 69 characters
 /// that the paper prints, the hyphen twice, then the new line, which it counts. docs/classifier.md gives the reasons.
@@ -31,4 +31,4 @@ static_assert(classifier_alphabet.size() == classifier_symbols && classifier_bla
     return table;
 }
 
-}  // namespace sluice
+}  // namespace sluice::classifier

@@ -14,7 +14,7 @@
 #include "core/error.hpp"
 #include "kernels/kernels.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 /// Items whose convolutions run together. On the host gamma and beta of the first norm (2 MB) are read once a group,
@@ -241,4 +241,4 @@ const App& classifier_app() {
     return app;
 }
 
-}  // namespace sluice
+}  // namespace sluice::classifier

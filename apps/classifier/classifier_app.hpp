@@ -6,7 +6,7 @@
 
 #include "core/app.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 
 /// The character-level CNN of Zhang, Zhao, LeCun 2015 with two layer norms, four classes. docs/classifier.md.
 [[nodiscard]] const App& classifier_app();
@@ -25,4 +25,4 @@ struct ClassifierOutput {
     return open_classifier(ClassifierOutput{.scores = scores});
 }
 
-}  // namespace sluice
+}  // namespace sluice::classifier

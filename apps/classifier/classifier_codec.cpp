@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "kernels/dense.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 constexpr std::uint32_t label_bytes = sizeof(std::int32_t);
@@ -123,4 +123,4 @@ std::uint64_t ClassifierCodec::nonfinite(std::span<const std::byte> results) con
     return items;
 }
 
-}  // namespace sluice
+}  // namespace sluice::classifier

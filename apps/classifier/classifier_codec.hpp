@@ -3,7 +3,7 @@
 #include "apps/classifier/alphabet.hpp"
 #include "core/codec.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 
 inline constexpr std::uint32_t classifier_classes = 4;
 
@@ -44,4 +44,4 @@ private:
     std::vector<std::string> names_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::classifier

@@ -6,7 +6,7 @@
 #include "kernels/convolution.hpp"
 #include "kernels/dense.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 
 /// Sizes in which classifiers may differ, determined by a weights file's tensors.
 struct ClassifierSizes {
@@ -64,4 +64,4 @@ private:
     }
 };
 
-}  // namespace sluice
+}  // namespace sluice::classifier

@@ -14,7 +14,7 @@
 #include "core/error.hpp"
 #include "core/work_team.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 /// Counter-based: value i of tensor t depends on (seed, t, i) alone. SplitMix64's mixing: Steele, Lea, Flood 2014.
@@ -249,4 +249,4 @@ WeightBlob random_classifier_weights(std::uint64_t seed) {
     return blob;
 }
 
-}  // namespace sluice
+}  // namespace sluice::classifier

@@ -12,7 +12,7 @@
 #include "core/app.hpp"
 #include "core/input/tensor_file.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 
 /// The classifier's tensors, in the order of the raw file and of the weight blob. Convolutions are (out, in, tap),
 /// linear layers (out, in), norms (channel, position). docs/classifier.md.
@@ -49,4 +49,4 @@ private:
 /// Random weights of the paper's sizes, generated from `seed`: equal bits everywhere, scaled so that labels vary.
 [[nodiscard]] WeightBlob random_classifier_weights(std::uint64_t seed);
 
-}  // namespace sluice
+}  // namespace sluice::classifier

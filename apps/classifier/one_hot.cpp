@@ -9,7 +9,7 @@
 #include "core/error.hpp"
 #include "core/machine/simd.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 // A column's sum: a one in row s counts `one + s`. With at most 255 rows it is 0 for no one, one + s for exactly one,
@@ -148,4 +148,4 @@ std::string pack_one_hot(std::span<const float> one_hot, std::uint32_t symbols, 
     return good ? std::string() : describe_first_bad(item);
 }
 
-}  // namespace sluice
+}  // namespace sluice::classifier

@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 constexpr std::size_t long_lag = 31;
@@ -141,4 +141,4 @@ std::shared_ptr<const LibcDraws::Block> LibcDraws::make_block(std::uint64_t numb
     return draws;
 }
 
-}  // namespace sluice
+}  // namespace sluice::namegen

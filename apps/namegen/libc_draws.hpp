@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace sluice {
+namespace sluice::namegen {
 
 /// The sequence of glibc's rand() after srand(seed), from any position: r[i] = r[i - 3] + r[i - 31] mod 2^32, of which
 /// rand() returns the upper 31 bits (TYPE_3 of random(3), an additive feedback generator; its state is seeded by
@@ -57,4 +57,4 @@ private:
     mutable std::vector<Kept> kept_;  // the one that was used last comes last
 };
 
-}  // namespace sluice
+}  // namespace sluice::namegen

@@ -10,7 +10,7 @@
 #include "kernels/generator.hpp"
 #include "kernels/kernels.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 class LoadedNamegen final : public LoadedApp {
@@ -90,4 +90,4 @@ const App& namegen_app() {
     return app;
 }
 
-}  // namespace sluice
+}  // namespace sluice::namegen

@@ -2,9 +2,9 @@
 
 #include "core/app.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 
 /// Generates names byte by byte with a recurrent network (docs/namegen.md).
 [[nodiscard]] const App& namegen_app();
 
-}  // namespace sluice
+}  // namespace sluice::namegen

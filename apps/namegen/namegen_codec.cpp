@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 constexpr std::int32_t no_length = -1;  // of a name that is missing
@@ -99,4 +99,4 @@ void NamegenCodec::write_missing(std::span<std::byte> result) const {
     std::memcpy(result.data(), &end, sizeof end);
 }
 
-}  // namespace sluice
+}  // namespace sluice::namegen

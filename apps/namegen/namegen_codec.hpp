@@ -6,7 +6,7 @@
 #include "apps/namegen/namegen_options.hpp"
 #include "core/codec.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 
 /// Encodes a name's number, prefix and random numbers as an item; decodes names with length and log-probability from
 /// results (docs/namegen.md).
@@ -29,4 +29,4 @@ private:
     std::optional<LibcDraws> libc_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::namegen

@@ -5,7 +5,7 @@
 
 #include "kernels/kernels.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 // Names that are written again at a time. A chunk leaves thousands to tf32x3, of which fp32 gets a few.
@@ -52,4 +52,4 @@ std::uint32_t LoadedCertifiedNamegen::sample_items() const {
     return sample_names;
 }
 
-}  // namespace sluice
+}  // namespace sluice::namegen

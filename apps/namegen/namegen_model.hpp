@@ -7,7 +7,7 @@
 #include "core/app.hpp"
 #include "kernels/generator.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 
 /// A model of one generator.
 [[nodiscard]] std::unique_ptr<Model> make_namegen_model(std::uint32_t max_length, std::unique_ptr<Generator> generator);
@@ -33,4 +33,4 @@ private:
     std::unique_ptr<GeneratorLayer> fp32_;
 };
 
-}  // namespace sluice
+}  // namespace sluice::namegen

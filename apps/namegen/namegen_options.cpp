@@ -9,7 +9,7 @@
 #include "apps/sampling_options.hpp"
 #include "core/error.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 constexpr std::array keys{
@@ -78,4 +78,4 @@ NamegenOptions read_namegen_options(const AppSettings& settings) {
     return options;
 }
 
-}  // namespace sluice
+}  // namespace sluice::namegen

@@ -9,7 +9,7 @@
 #include "core/settings.hpp"
 #include "kernels/generator.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 
 inline constexpr std::uint32_t longest_name = 256;  ///< Upper limit of generate.max_length, in bytes.
 
@@ -19,9 +19,6 @@ enum class DrawsFrom : std::uint8_t {
     libc,    ///< glibc's rand().
     input,   ///< The input file.
 };
-
-template <>
-inline constexpr std::array<std::string_view, 3> words_of<DrawsFrom>{"philox", "libc", "input"};
 
 /// A job's settings of the app "namegen".
 struct NamegenOptions {
@@ -34,4 +31,9 @@ struct NamegenOptions {
 /// Throws Error (configuration) when `settings` contradict each other.
 [[nodiscard]] NamegenOptions read_namegen_options(const AppSettings& settings);
 
+}  // namespace sluice::namegen
+
+namespace sluice {
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<namegen::DrawsFrom>{"philox", "libc", "input"};
 }  // namespace sluice

@@ -9,7 +9,7 @@
 #include "core/error.hpp"
 #include "kernels/philox.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 constexpr std::uint32_t most_layers = 4;
@@ -160,4 +160,4 @@ GruWeights namegen_weights(const WeightBlob& blob) {
     return weights;
 }
 
-}  // namespace sluice
+}  // namespace sluice::namegen

@@ -9,7 +9,7 @@
 #include "core/input/tensor_file.hpp"
 #include "kernels/generator.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 
 /// Sizes of the original model, which a headerless file has.
 inline constexpr GruShape headerless_namegen{.embedding = 512, .hidden = 1024, .layers = 2};
@@ -33,4 +33,4 @@ inline constexpr GruShape headerless_namegen{.embedding = 512, .hidden = 1024, .
 /// Views into the blob.
 [[nodiscard]] GruWeights namegen_weights(const WeightBlob& blob);
 
-}  // namespace sluice
+}  // namespace sluice::namegen

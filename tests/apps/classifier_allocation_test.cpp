@@ -40,7 +40,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
     std::free(memory);
 }
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 TEST(ClassifierForward, AllocatesNothingOnTheDriversThread) {
@@ -64,4 +64,4 @@ TEST(ClassifierForward, AllocatesNothingOnTheDriversThread) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::classifier

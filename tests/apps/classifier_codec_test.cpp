@@ -16,7 +16,7 @@
 #include "core/output/row_encoder.hpp"
 #include "kernels/dense.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 using testing::HasSubstr;
@@ -352,4 +352,4 @@ TEST(OneHot, PacksOrRefusesRandomColumnsOfAnyShapeAsAPlainLoopDoes) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::classifier

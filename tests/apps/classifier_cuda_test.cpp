@@ -18,7 +18,7 @@
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 constexpr std::size_t item_bytes = 1014;
@@ -201,4 +201,4 @@ TEST_F(ClassifierOnGpus, AgreesWithPlainLoopsInOtherSizes) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::classifier

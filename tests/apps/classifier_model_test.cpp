@@ -18,7 +18,7 @@
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 constexpr std::size_t item_bytes = 1014;
@@ -326,4 +326,4 @@ TEST(ClassifierLabels, SayThatAScoreIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::classifier

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 template <class Real>
@@ -152,4 +152,4 @@ template std::vector<float> classifier_reference<float>(std::span<const float>, 
 template std::vector<double> classifier_reference<double>(std::span<const float>, std::span<const std::uint8_t>,
                                                           std::size_t, std::size_t);
 
-}  // namespace sluice
+}  // namespace sluice::classifier

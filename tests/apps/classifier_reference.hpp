@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace sluice {
+namespace sluice::classifier {
 
 /// The classifier written down once more, as plain loops over a dense one-hot input, in `Real` arithmetic. Shares
 /// nothing with the app but the order of the weights: performance is none, clarity is all. symbols: (1014), 70 = no
@@ -20,4 +20,4 @@ extern template std::vector<float> classifier_reference<float>(std::span<const f
 extern template std::vector<double> classifier_reference<double>(std::span<const float>, std::span<const std::uint8_t>,
                                                                  std::size_t, std::size_t);
 
-}  // namespace sluice
+}  // namespace sluice::classifier

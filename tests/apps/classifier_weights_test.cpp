@@ -17,7 +17,7 @@
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 std::vector<float> drawn_weights(std::uint64_t seed) {
@@ -183,4 +183,4 @@ TEST(ClassifierWeights, OfTheWrongSizeAreRefusedAtLoad) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::classifier

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 constexpr std::uint32_t seeds[]{0, 1, 2, 4155, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
@@ -102,4 +102,4 @@ TEST(LibcDraws, AreTheSameForManyThreads) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::namegen

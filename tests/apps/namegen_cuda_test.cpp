@@ -12,7 +12,7 @@
 #include "tests/kernels/cuda/gpu.hpp"
 #include "tests/kernels/gru_texts.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 using test::TextItem;
@@ -133,4 +133,4 @@ TEST_F(CertifiedNames, HaveTheSameBitsInAllChunks) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::namegen

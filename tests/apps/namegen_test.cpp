@@ -20,7 +20,7 @@
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 using testing::HasSubstr;
@@ -360,4 +360,4 @@ TEST(NamegenApp, CountsTheProductsOfTheStepsAfterTheFirst) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::namegen

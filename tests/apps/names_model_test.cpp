@@ -21,7 +21,7 @@
 
 // examples/models/names.safetensors is what its card says. Figures without a source are PyTorch's, of the same file.
 
-namespace sluice {
+namespace sluice::namegen {
 namespace {
 
 constexpr std::uint64_t max_length = 15;
@@ -177,4 +177,4 @@ TEST_F(NamesModelWithItsData, WritesMostlyNamesThatItHasNotSeen) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::namegen

@@ -12,7 +12,7 @@
 
 // examples/models/news.safetensors is what its card says. Figures are PyTorch's, of the same file.
 
-namespace sluice {
+namespace sluice::classifier {
 namespace {
 
 const std::string examples = SLUICE_SOURCE_DIR "/examples/";
@@ -77,4 +77,4 @@ TEST(NewsModel, GivesTheScoresThatTorchGives) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::classifier

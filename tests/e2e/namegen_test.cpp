@@ -31,8 +31,8 @@ constexpr std::uint32_t longest = 10;
 
 /// Weights whose names are of small letters, and end now and then.
 WeightBlob some_weights() {
-    WeightBlob blob = random_namegen_weights(name_shape, 5);
-    const std::span<float> values = namegen_tensor_values(blob);
+    WeightBlob blob = namegen::random_namegen_weights(name_shape, 5);
+    const std::span<float> values = namegen::namegen_tensor_values(blob);
     for (float& weight : values) {
         weight *= 3;
     }
@@ -47,7 +47,8 @@ WeightBlob some_weights() {
 class Namegen : public testing::Test {
 protected:
     Namegen() : weights_(some_weights()) {
-        write_safetensors(path() / "weights.safetensors", namegen_tensors(name_shape), namegen_tensor_values(weights_));
+        write_safetensors(path() / "weights.safetensors", namegen::namegen_tensors(name_shape),
+                          namegen::namegen_tensor_values(weights_));
         write_job("input.count = 150\n", "seed = 7\n");
     }
 
@@ -78,7 +79,7 @@ protected:
 
     [[nodiscard]] std::string name_of(const Sampling& sampling, const std::string& prefix,
                                       const std::function<float(std::uint32_t)>& uniform) const {
-        return write_reference<double>(name_shape, namegen_weights(weights_), sampling, prefix, uniform).bytes;
+        return write_reference<double>(name_shape, namegen::namegen_weights(weights_), sampling, prefix, uniform).bytes;
     }
 
     /// The text that .txt has for each item.

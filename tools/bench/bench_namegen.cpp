@@ -86,7 +86,7 @@ struct Measured {
         for (const auto& generator : generators) {
             steps_per_name += generator->steps() / names / cores;
         }
-        flop_rates.push_back(name_rates.back() * steps_per_name * flop_of_step(headerless_namegen));
+        flop_rates.push_back(name_rates.back() * steps_per_name * flop_of_step(namegen::headerless_namegen));
         shares.push_back(flop_rates.back() / sgemm_rate);
     }
 };
@@ -94,8 +94,9 @@ struct Measured {
 void compare(std::vector<Measured>& all, const ItemCodec& codec, std::uint32_t names) {
     std::vector<std::unique_ptr<Sgemm>> products;
     for (std::size_t i = 0; i < cores; ++i) {
-        products.push_back(std::make_unique<Sgemm>(std::min<std::int64_t>(names, 192), headerless_namegen.hidden,
-                                                   3 * std::int64_t{headerless_namegen.hidden}));
+        products.push_back(std::make_unique<Sgemm>(std::min<std::int64_t>(names, 192),
+                                                   namegen::headerless_namegen.hidden,
+                                                   3 * std::int64_t{namegen::headerless_namegen.hidden}));
     }
     for (Measured& one : all) {
         one = {.precision = one.precision, .app = std::move(one.app)};
@@ -122,7 +123,7 @@ void compare(std::vector<Measured>& all, const ItemCodec& codec, std::uint32_t n
 }
 
 void run(const std::vector<std::uint32_t>& sizes) {
-    const std::unique_ptr<OpenApp> app = namegen_app().open(default_settings(namegen_app().keys()));
+    const std::unique_ptr<OpenApp> app = namegen::namegen_app().open(default_settings(namegen::namegen_app().keys()));
     const std::unique_ptr<ItemCodec> codec = app->make_codec();
     const WeightBlob weights = app->random_weights(17);
     std::vector<Measured> all;

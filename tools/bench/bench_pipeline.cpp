@@ -85,7 +85,7 @@ void run(std::vector<std::string> words) {
 
 /// Writes `items` items of the articles as csv to `csv` and one byte per character to `u8`.
 void write_inputs(const Settings& settings, const fs::path& csv, const fs::path& u8) {
-    const auto codec = open_classifier(false)->make_codec();
+    const auto codec = classifier::open_classifier(false)->make_codec();
     JobConfig::Input input;
     input.paths = {settings.csv};
     input.format = InputFormat::csv;
@@ -267,7 +267,7 @@ double read_limit(const PlainMemory& plain, std::uint32_t threads, double item_b
 void bench_one_hot(const Settings& settings, const fs::path& where) {
     const std::uint32_t cores = std::thread::hardware_concurrency();
     const ScratchFolder folder(where);
-    const auto codec = open_classifier(false)->make_codec();
+    const auto codec = classifier::open_classifier(false)->make_codec();
     const ReaderFile file = write_reader_file(folder.path(), "bin", settings.one_hot_items, *codec, cores);
     const double item_bytes = static_cast<double>(file.bytes) / static_cast<double>(file.items);
     constexpr std::uint64_t most_plain_bytes = std::uint64_t{4} << 30;

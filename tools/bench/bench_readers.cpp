@@ -191,7 +191,7 @@ std::unique_ptr<ItemSource> open_measured(const ReaderFile& file, const ItemCode
 }
 
 void run(const Options& options) {
-    const auto app = open_classifier(false);
+    const auto app = classifier::open_classifier(false);
     const auto codec = app->make_codec();
     const ScratchFolder folder(options.folder);
     fmt::print("format readers      items/s      GB/s  memory, GB/s     of memory (least to most of {})\n",
@@ -218,7 +218,7 @@ void run(const Options& options) {
 }
 
 void compare_ways(const Options& options) {
-    const auto codec = open_classifier(false)->make_codec();
+    const auto codec = classifier::open_classifier(false)->make_codec();
     const std::uint32_t most = std::ranges::max(options.readers);
     const ScratchFolder folder(options.folder);
     const ReaderFile file = write_reader_file(folder.path(), "bin", options.items, *codec, most);
@@ -249,7 +249,7 @@ auto parse_list(const std::string& text, Parse parse) {
 
 Options parse(int count, char** words) {
     namespace po = boost::program_options;
-    const auto codec = open_classifier(false)->make_codec();
+    const auto codec = classifier::open_classifier(false)->make_codec();
     const std::uint64_t dense_bytes = codec->dense_shape().at(0) * codec->dense_shape().at(1) * sizeof(float);
     Options options;
     std::string readers;

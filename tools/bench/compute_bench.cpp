@@ -102,8 +102,8 @@ void fill(const ItemCodec& codec, std::span<std::byte> items) {
 
 /// `devices` models in parallel, each on its own core; range(0): items per chunk.
 template <Precision precision>
-void classifier(benchmark::State& state, std::size_t devices) {
-    const auto app = open_classifier(false);
+void run_classifier(benchmark::State& state, std::size_t devices) {
+    const auto app = classifier::open_classifier(false);
     static const WeightBlob weights = app->random_weights(17);
     static const auto loaded = load_alone(*app, weights, precision, DeviceKind::host, 2);
     const auto items = static_cast<std::uint32_t>(state.range(0));
@@ -179,12 +179,12 @@ int main(int argc, char** argv) {
 #ifdef SLUICE_WITH_CBLAS
     add("openblas_sgemm", openblas_sgemm, {1, 8});
 #endif
-    const auto in_fp32 = [](benchmark::State& state) { classifier<Precision::fp32>(state, 1); };
+    const auto in_fp32 = [](benchmark::State& state) { run_classifier<Precision::fp32>(state, 1); };
     add("classifier_one_device", in_fp32, {1, 4, 8, 16, 32, 64});
-    add("classifier_two_devices", [](benchmark::State& state) { classifier<Precision::fp32>(state, 2); }, {32});
+    add("classifier_two_devices", [](benchmark::State& state) { run_classifier<Precision::fp32>(state, 2); }, {32});
     limit_host_instructions(host_instructions());
     if (host_instructions() == HostInstructions::amx) {
-        const auto in_bf16 = [](benchmark::State& state) { classifier<Precision::bf16>(state, 1); };
+        const auto in_bf16 = [](benchmark::State& state) { run_classifier<Precision::bf16>(state, 1); };
         add("classifier_one_device_bf16", in_bf16, {1, 8, 32, 64});
     }
     Ratios reporter;

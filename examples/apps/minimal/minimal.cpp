@@ -8,7 +8,7 @@
 #include "kernels/kernels.hpp"
 #include "tools/cli/main.hpp"
 
-namespace sluice {
+namespace sluice::minimal {
 namespace {
 
 constexpr std::uint32_t inputs = 8;
@@ -70,9 +70,9 @@ public:
 };
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::minimal
 
 int main(int argc, char** argv) {
-    const sluice::MinimalApp app;
+    const sluice::minimal::MinimalApp app;
     return sluice::main(argc, argv, sluice::Apps({&app}));
 }
