@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "apps/classifier/classifier_codec.hpp"
+#include "apps/tensor_values.hpp"
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "core/work_team.hpp"
@@ -64,8 +65,6 @@ Spread spread_of(const TensorSpec& spec) {
     }
     return {threshold, 0.1};
 }
-
-constexpr std::size_t piece = 4096;  // values, a few pages
 
 /// What lies behind the tensors in a blob, and is broadcast with them.
 struct Trailer {
@@ -167,12 +166,12 @@ ClassifierWeights::ClassifierWeights(const WeightBlob& blob) {
 }
 
 std::span<const float> ClassifierWeights::tensor(std::string_view name) const {
-    std::span<const float> rest = values_;
+    TensorsInOrder take(values_);
     for (const TensorSpec& spec : classifier_tensors(sizes_)) {
+        const std::span<const float> tensor = take(spec.elements());
         if (spec.name == name) {
-            return rest.first(spec.elements());
+            return tensor;
         }
-        rest = rest.subspan(spec.elements());
     }
     throw ContractViolation("classifier: no tensor of that name");
 }
@@ -228,23 +227,17 @@ std::vector<std::string> read_class_names(const std::filesystem::path& path) {
 
 WeightBlob random_classifier_weights(std::uint64_t seed) {
     WeightBlob blob = blob_for({}, 0);
-    std::span<float> left = ClassifierWeights(blob).values();
+    TensorsInOrder take(ClassifierWeights(blob).values());
     WorkTeam team(startup_helpers());
     std::uint64_t key = mix(seed);
     for (const TensorSpec& spec : classifier_tensors()) {
         key = mix(key);
         const Spread spread = spread_of(spec);
         const bool differences = spec.name == "w_fc1";
-        const std::span<float> tensor = left.first(spec.elements());
-        const auto draw = [&](std::uint32_t of_tensor) {  // every value has a number of its own
-            const std::size_t first = of_tensor * piece;
-            for (std::size_t i = first; i < std::min(first + piece, tensor.size()); ++i) {
-                const double value = differences ? difference(key, i) : bell(mix(key + i));
-                tensor[i] = static_cast<float>(spread.mean + spread.deviation * value);
-            }
-        };
-        team.run(static_cast<std::uint32_t>((tensor.size() + piece - 1) / piece), draw);
-        left = left.subspan(tensor.size());
+        draw_values(team, take(spec.elements()), [&](std::size_t i) {
+            const double value = differences ? difference(key, i) : bell(mix(key + i));
+            return static_cast<float>(spread.mean + spread.deviation * value);
+        });
     }
     return blob;
 }

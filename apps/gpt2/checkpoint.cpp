@@ -13,6 +13,7 @@
 #include "apps/gpt2/checkpoint_index.hpp"
 #include "apps/gpt2/config_numbers.hpp"
 #include "apps/gpt2/tensors.hpp"
+#include "apps/tensor_values.hpp"
 #include "core/error.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/paths.hpp"
@@ -95,10 +96,10 @@ public:
 
     void read(std::span<const TensorSpec> wanted, std::span<float> to) const {
         std::vector<StoredValues> values;
+        TensorsInOrder take(to);
         for (const TensorSpec& spec : wanted) {
-            const auto part = to.first(static_cast<std::size_t>(spec.elements()));
+            const std::span<float> part = take(static_cast<std::size_t>(spec.elements()));
             values.push_back(stored(by_name_.at(spec.name), spec.shape, part));
-            to = to.subspan(part.size());
         }
         read_finite(values);
         check_head(wanted, values);
@@ -205,9 +206,8 @@ WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::opti
 }
 
 WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
-    constexpr std::size_t piece = 65536;  // values
     WeightBlob blob = blob_for(config, "model.random");
-    std::span<float> left = blob.floats().subspan(head_floats);
+    TensorsInOrder take(blob.floats().subspan(head_floats));
     WorkTeam team(startup_helpers());
     std::uint32_t number = 0;
     const bool by_outputs = config.family == Family::llama;
@@ -217,15 +217,8 @@ WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
             spec.shape.size() == 2 && (spec.name.starts_with("h.") || spec.name.starts_with("layers."));
         const float mean = is_norm && spec.name.ends_with("weight") ? 1.0F : 0.0F;
         const float deviation = is_matrix ? 2.0F / std::sqrt(static_cast<float>(spec.shape[by_outputs ? 1 : 0])) : 0.1F;
-        const std::span<float> part = left.first(static_cast<std::size_t>(spec.elements()));
-        const auto draw = [&](std::uint32_t of_tensor) {
-            const std::size_t first = of_tensor * piece;
-            for (std::size_t i = first; i < std::min(first + piece, part.size()); ++i) {
-                part[i] = mean + deviation * normal_of(seed, i, number);
-            }
-        };
-        team.run(static_cast<std::uint32_t>((part.size() + piece - 1) / piece), draw);
-        left = left.subspan(part.size());
+        draw_values(team, take(static_cast<std::size_t>(spec.elements())),
+                    [&](std::size_t i) { return mean + deviation * normal_of(seed, i, number); });
         ++number;
     }
     return blob;

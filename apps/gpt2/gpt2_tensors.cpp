@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apps/gpt2/tensors.hpp"
+#include "apps/tensor_values.hpp"
 
 namespace sluice::gpt2 {
 namespace {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -19,20 +18,5 @@ namespace sluice::gpt2 {
 /// weights are (outputs, inputs).
 [[nodiscard]] std::vector<TensorSpec> llama_tensors(const Config& config);
 [[nodiscard]] DecoderWeights llama_weights(const Config& config, std::span<const float> tensors);
-
-/// Tensors that lie one behind the other.
-class TensorsInOrder {
-public:
-    explicit TensorsInOrder(std::span<const float> tensors) : left_(tensors) {}
-
-    [[nodiscard]] std::span<const float> operator()(std::size_t count) {
-        const std::span<const float> tensor = left_.first(count);
-        left_ = left_.subspan(count);
-        return tensor;
-    }
-
-private:
-    std::span<const float> left_;
-};
 
 }  // namespace sluice::gpt2

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "apps/tensor_values.hpp"
 #include "core/error.hpp"
 #include "kernels/philox.hpp"
 
@@ -109,12 +110,11 @@ WeightBlob read_namegen_weights(const std::filesystem::path& path) {
 WeightBlob random_namegen_weights(const GruShape& shape, std::uint64_t seed) {
     constexpr float embedding_bound = 1.7320508F;  // variance 1
     WeightBlob blob = blob_for(shape);
-    std::span<float> left = namegen_tensor_values(blob);
+    TensorsInOrder take(namegen_tensor_values(blob));
     const float bound = 1 / std::sqrt(static_cast<float>(shape.hidden));
     std::uint32_t number = 0;
     for (const TensorSpec& spec : namegen_tensors(shape)) {
-        draw_tensor(seed, number, number == 0 ? embedding_bound : bound, left.first(spec.elements()));
-        left = left.subspan(spec.elements());
+        draw_tensor(seed, number, number == 0 ? embedding_bound : bound, take(spec.elements()));
         ++number;
     }
     return blob;
@@ -132,12 +132,7 @@ std::span<float> namegen_tensor_values(const WeightBlob& blob) {
 
 GruWeights namegen_weights(const WeightBlob& blob) {
     const GruShape shape = shape_of_namegen(blob);
-    std::span<const float> left = namegen_tensor_values(blob);
-    const auto take = [&](std::size_t count) {
-        const auto tensor = left.first(count);
-        left = left.subspan(count);
-        return tensor;
-    };
+    TensorsInOrder take(namegen_tensor_values(blob));
     const std::size_t gates = 3 * std::size_t{shape.hidden};
     GruWeights weights{.embedding = take(std::size_t{gru_symbols} * shape.embedding),
                        .layers = std::vector<GruLayerWeights>(shape.layers),
