@@ -18,8 +18,9 @@
 #include "core/device/host_device.hpp"
 #include "core/model_runner.hpp"
 #include "tools/bench/beside_sgemm.hpp"
+#include "tools/bench/median.hpp"
 
-namespace sluice {
+namespace sluice::bench {
 namespace {
 
 /// Tokens.
@@ -144,15 +145,16 @@ void run(const Lengths& lengths, const std::vector<std::uint32_t>& sizes) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::bench
 
 int main(int argc, char** argv) {
     constexpr const char* usage = "bench_gpt2 [long] [TEXTS OF A CHUNK ...]";
     if (argc > 1 && std::string_view(argv[1]) == "long") {
-        return sluice::run_sizes(argc - 1, argv + 1, usage, {2}, [](const std::vector<std::uint32_t>& sizes) {
-            sluice::run(sluice::long_texts, sizes);
+        return sluice::bench::run_sizes(argc - 1, argv + 1, usage, {2}, [](const std::vector<std::uint32_t>& sizes) {
+            sluice::bench::run(sluice::bench::long_texts, sizes);
         });
     }
-    return sluice::run_sizes(argc, argv, usage, {32, 96},
-                             [](const std::vector<std::uint32_t>& sizes) { sluice::run(sluice::short_texts, sizes); });
+    return sluice::bench::run_sizes(argc, argv, usage, {32, 96}, [](const std::vector<std::uint32_t>& sizes) {
+        sluice::bench::run(sluice::bench::short_texts, sizes);
+    });
 }

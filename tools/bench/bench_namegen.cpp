@@ -18,8 +18,9 @@
 #include "core/model_runner.hpp"
 #include "kernels/generator.hpp"
 #include "tools/bench/beside_sgemm.hpp"
+#include "tools/bench/median.hpp"
 
-namespace sluice {
+namespace sluice::bench {
 namespace {
 
 constexpr std::uint32_t max_length = 10;
@@ -139,8 +140,9 @@ void run(const std::vector<std::uint32_t>& sizes) {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::bench
 
 int main(int argc, char** argv) {
-    return sluice::run_sizes(argc, argv, "bench_namegen [NAMES OF A CHUNK ...]", {64, 192, 1024}, sluice::run);
+    return sluice::bench::run_sizes(argc, argv, "bench_namegen [NAMES OF A CHUNK ...]", {64, 192, 1024},
+                                    sluice::bench::run);
 }

@@ -20,16 +20,19 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "apps/classifier/classifier_app.hpp"
 #include "core/error.hpp"
 #include "core/input/item_source.hpp"
+#include "tools/bench/median.hpp"
 #include "tools/bench/memory_read.hpp"
 #include "tools/bench/reader_files.hpp"
 
@@ -156,14 +159,10 @@ Rates measure(const Settings& settings, const Case& one) {
     return rates_of(nlohmann::json::parse(std::ifstream(folder.path() / "labels.csv.report.json")));
 }
 
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
-}
-
-double median(std::vector<Rates> samples, double Rates::*rate) {
-    std::ranges::sort(samples, {}, rate);
-    return samples[samples.size() / 2].*rate;
+double median_of(const std::vector<Rates>& samples, double Rates::*rate) {
+    std::vector<double> values;
+    std::ranges::transform(samples, std::back_inserter(values), rate);
+    return median(std::move(values));
 }
 
 Settings parse(int count, char** words) {
@@ -220,14 +219,14 @@ void print(const Settings& settings, const std::vector<Case>& cases, const Sampl
     fmt::print("{} items, {}, median of {}\n{:<28} {:>10} {:>10} {:>10} {:>8} {:>8} {:>9}\n", settings.items,
                settings.precision, settings.repeats, "", "run/s", "steady/s", "compute/s", "share", "overlap",
                "x first");
-    const double first = median(samples.at(cases[0].name), &Rates::steady);
+    const double first = median_of(samples.at(cases[0].name), &Rates::steady);
     for (const Case& one : cases) {
         const std::vector<Rates>& of_case = samples.at(one.name);
-        const double steady = median(of_case, &Rates::steady);
-        const double compute = median(of_case, &Rates::compute);
+        const double steady = median_of(of_case, &Rates::steady);
+        const double compute = median_of(of_case, &Rates::compute);
         fmt::print("{:<28} {:>10.0f} {:>10.0f} {:>10.0f} {:>7.1f}% {:>7.1f}% {:>9.3f}\n", one.name,
-                   median(of_case, &Rates::run), steady, compute, 100 * steady / compute,
-                   100 * median(of_case, &Rates::overlap), steady / first);
+                   median_of(of_case, &Rates::run), steady, compute, 100 * steady / compute,
+                   100 * median_of(of_case, &Rates::overlap), steady / first);
     }
 }
 
@@ -289,8 +288,9 @@ void bench_one_hot(const Settings& settings, const fs::path& where) {
     fmt::print(
         "{} fp32 one-hot items in {}, {}: {:.0f} steady/s ({:.0f} to {:.0f}), {:.0f} run/s; a plain read by {} "
         "threads {:.0f} ({:.1f} GB/s): {:.1f} % of it\n",
-        file.items, where.native(), settings.precision, median(samples, &Rates::steady), least.steady, most.steady,
-        median(samples, &Rates::run), cores, median(limits), median(limits) * item_bytes / 1e9, 100 * median(shares));
+        file.items, where.native(), settings.precision, median_of(samples, &Rates::steady), least.steady, most.steady,
+        median_of(samples, &Rates::run), cores, median(limits), median(limits) * item_bytes / 1e9,
+        100 * median(shares));
 }
 
 void bench(const Settings& settings) {

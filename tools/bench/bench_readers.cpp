@@ -26,6 +26,7 @@
 #include "scheduler/chunk_size.hpp"
 #include "scheduler/reading.hpp"
 #include "tools/bench/dense_ways.hpp"
+#include "tools/bench/median.hpp"
 #include "tools/bench/memory_read.hpp"
 #include "tools/bench/reader_files.hpp"
 
@@ -128,11 +129,6 @@ struct Rates {
     std::vector<double> memory{};         ///< Bytes per second of a plain read.
     std::vector<double> share_of_read{};  ///< File bytes per second over the plain read's, per repeat.
 };
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
 
 std::uint64_t choose_times(const Subject& subject, std::uint32_t readers) {
     const Seconds once = time_readers(subject, readers, 1);

@@ -14,9 +14,13 @@
 
 #include "apps/gpt2/tokenizer.hpp"
 #include "core/error.hpp"
+#include "tools/bench/median.hpp"
 
-namespace sluice::gpt2 {
+namespace sluice::bench {
 namespace {
+
+using gpt2::TokenId;
+using gpt2::Tokenizer;
 
 constexpr int repetitions = 5;
 constexpr double enough_seconds = 0.4;
@@ -83,13 +87,12 @@ int measure(const Tokenizer& tokenizer, const char* path) {
     std::fclose(file);
     std::vector<double> rates(repetitions);
     std::ranges::generate(rates, [&] { return rate(tokenizer, lines_of(text), text.size()); });
-    std::ranges::sort(rates);
-    fmt::print("{:.2f}\n", rates[repetitions / 2] / mega);
+    fmt::print("{:.2f}\n", median(rates) / mega);
     return 0;
 }
 
 }  // namespace
-}  // namespace sluice::gpt2
+}  // namespace sluice::bench
 
 int main(int argc, char** argv) {
     const std::vector<std::string_view> words(argv, argv + argc);
@@ -106,9 +109,9 @@ int main(int argc, char** argv) {
         const Tokenizer tokenizer =
             files == 1 ? Tokenizer::from_json(argv[2]) : Tokenizer::from_vocabulary(argv[2], argv[3]);
         if (!gives_ids) {
-            return sluice::gpt2::measure(tokenizer, argv[argc - 1]);
+            return sluice::bench::measure(tokenizer, argv[argc - 1]);
         }
-        sluice::gpt2::write_ids(tokenizer);
+        sluice::bench::write_ids(tokenizer);
         return 0;
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -18,7 +17,7 @@
 #include "core/modes.hpp"
 #include "kernels/host_instructions.hpp"
 
-namespace sluice {
+namespace sluice::bench {
 
 /// oneDNN's product of rows with a matrix, on one thread.
 class Sgemm {
@@ -50,11 +49,6 @@ inline std::vector<Precision> host_precisions() {
     limit_host_instructions(host_instructions());
     return host_instructions() == HostInstructions::amx ? std::vector{Precision::fp32, Precision::bf16}
                                                         : std::vector{Precision::fp32};
-}
-
-inline double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
 }
 
 /// main() of a benchmark whose command line lists chunk sizes; without any, `usual` are run.
@@ -100,4 +94,4 @@ double rate_together(std::vector<std::unique_ptr<Worker>>& workers, double enoug
     return all / took;
 }
 
-}  // namespace sluice
+}  // namespace sluice::bench

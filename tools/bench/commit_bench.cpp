@@ -17,10 +17,10 @@
 #include "core/input/npy_header.hpp"
 #include "core/output/ordered_results.hpp"
 #include "core/output/output_file.hpp"
+#include "tools/bench/bench_main.hpp"
 
+namespace sluice::bench {
 namespace {
-
-using namespace sluice;  // NOLINT(google-build-using-namespace): a program of one file
 
 constexpr int turns = 9;
 constexpr std::uint32_t values = 256;
@@ -53,7 +53,7 @@ struct Times {
     double publication = 0;
 };
 
-Times run(OutputWriter& writer, const Load& load) {
+Times write_at_rate(OutputWriter& writer, const Load& load) {
     Doorbell bell;
     const ChunkGrid grid(load.chunks * chunk_items, chunk_items);
     OrderedResults results(writer, grid, item_bytes, load.window, bell);
@@ -129,9 +129,7 @@ void remove_output(const Load& load) {
     }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     const auto argument = [&](int i, const char* otherwise) { return argc > i ? argv[i] : otherwise; };
     Load load{.folder = argument(1, "."),
               .bytes_per_second = 1e6 * std::atof(argument(2, "100")),
@@ -141,11 +139,18 @@ int main(int argc, char** argv) {
     for (int turn = 0; turn < turns; ++turn) {
         const Way way = static_cast<Way>(turn % 3);
         remove_output(load);
-        const Times times = run(*make_writer(load, way), load);
+        const Times times = write_at_rate(*make_writer(load, way), load);
         fmt::print("{:13}  {:.0f} MB at {:.0f} MB/s: {:.3f} s, {:+.2f} % of {:.3f} s; published {:.3f} s later\n",
                    name_of(way), static_cast<double>(load.chunks * chunk_bytes) / 1e6, load.bytes_per_second / 1e6,
                    times.arrival, 100 * (times.arrival / ideal - 1), ideal, times.publication);
     }
     remove_output(load);
     return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int argc, char** argv) {
+    return sluice::bench::exit_code_of(sluice::bench::run, argc, argv);
 }

@@ -20,7 +20,7 @@
 #include "kernels/host_instructions.hpp"
 #include "tools/bench/benchmarks_in_turn.hpp"
 
-namespace sluice {
+namespace sluice::bench {
 namespace {
 
 constexpr double giga = 1e9;
@@ -167,11 +167,12 @@ void add(const char* name, void (*function)(benchmark::State&), std::initializer
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::bench
 
 int main(int argc, char** argv) {
     using namespace sluice;
-    const bench::BenchmarksInTurn benchmarks(argc, argv, 0.2);
+    using namespace sluice::bench;
+    const BenchmarksInTurn benchmarks(argc, argv, 0.2);
     if (!benchmarks.knows_all_arguments()) {
         return 64;
     }

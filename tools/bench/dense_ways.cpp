@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "core/input/input_file.hpp"
+#include "tools/bench/median.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -152,14 +153,11 @@ void compare_dense_ways(const ReaderFile& file, const ItemCodec& codec, const Pl
                 rates[way].push_back(static_cast<double>(file.bytes) / giga / ways[way].time(all, count).count());
             }
         }
-        for (std::vector<double>& of : rates) {
-            std::sort(of.begin(), of.end());
-        }
         for (std::size_t way = 0; way < ways.size(); ++way) {
-            const std::vector<double>& of = rates[way];
-            const double median = of[of.size() / 2];
+            const double typical = median(rates[way]);
+            const auto [least, most] = std::ranges::minmax(rates[way]);
             fmt::print("{:22} {:3} {:18.3f} {:16.2f} ({:.2f} to {:.2f})\n", ways[way].name, count,
-                       median / rates[0][repeats / 2], median, of.front(), of.back());
+                       typical / median(rates[0]), typical, least, most);
         }
     }
     std::fflush(stdout);

@@ -13,7 +13,7 @@
 #include "kernels/host/tile_product.hpp"
 #include "tools/bench/benchmarks_in_turn.hpp"
 
-namespace sluice {
+namespace sluice::bench {
 namespace {
 
 constexpr double giga = 1e9;
@@ -144,11 +144,12 @@ void add_all() {
 }
 
 }  // namespace
-}  // namespace sluice
+}  // namespace sluice::bench
 
 int main(int argc, char** argv) {
     using namespace sluice;
-    const bench::BenchmarksInTurn benchmarks(argc, argv, 0.1);
+    using namespace sluice::bench;
+    const BenchmarksInTurn benchmarks(argc, argv, 0.1);
     if (!benchmarks.knows_all_arguments()) {
         return 64;
     }

@@ -17,10 +17,10 @@
 
 #include "core/clock.hpp"
 #include "core/commit/committed_output.hpp"
+#include "tools/bench/bench_main.hpp"
 
+namespace sluice::bench {
 namespace {
-
-using namespace sluice;  // NOLINT(google-build-using-namespace): a program of one file
 
 constexpr std::uint32_t chunk_items = 16'384;
 constexpr std::uint32_t text_bytes = 24;
@@ -105,9 +105,7 @@ void measure(const char* name, const BenchCodec& codec, OutputFormat format, std
         1e3 * cpu_seconds / million_rows, million_rows / writing);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
     const std::string folder = argc > 1 ? argv[1] : ".";
     const std::uint64_t chunks = 1'000'000 * std::strtoull(argc > 2 ? argv[2] : "20", nullptr, 10) / chunk_items;
     const BenchCodec label({{.name = "label", .type = FieldType::int32, .count = 1}}, 4);
@@ -126,4 +124,11 @@ int main(int argc, char** argv) {
         measure("text", text, OutputFormat::txt, chunks, threads, folder);
     }
     return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace sluice::bench
+
+int main(int argc, char** argv) {
+    return sluice::bench::exit_code_of(sluice::bench::run, argc, argv);
 }
