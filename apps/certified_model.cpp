@@ -20,18 +20,18 @@ std::size_t result_bytes(const CertifiedShape& shape, bool scores) {
 }  // namespace
 
 CertifiedModel::CertifiedModel(const Kernels& kernels, Device& device, std::unique_ptr<Model> fast,
-                               std::unique_ptr<Model> exact, const CertifiedShape& shape, std::uint32_t max_items)
+                               std::unique_ptr<Model> exact, const CertifiedShape& shape, std::uint32_t most_items)
     : device_(device),
       shape_(shape),
-      max_items_(max_items),
+      most_items_(most_items),
       fast_(std::move(fast)),
       exact_(std::move(exact)),
-      guesses_(device.allocate(MemorySpace::device, max_items * result_bytes(shape, true))),
+      guesses_(device.allocate(MemorySpace::device, most_items * result_bytes(shape, true))),
       certifier_(kernels.certifier.make_certifier(device,
                                                   {.input_bytes = exact_->shape().input_bytes,
                                                    .classes = shape.classes,
                                                    .scores = shape.scores,
-                                                   .max_items = max_items,
+                                                   .most_items = most_items,
                                                    .batch = shape.batch},
                                                   *exact_)),
       bound_(Margin().bound) {
@@ -57,7 +57,7 @@ void CertifiedModel::forward_active(Stream& stream, std::size_t items, const std
 
 void CertifiedModel::calibrate(Stream& stream, std::span<const std::byte> sample) {
     exact_->calibrate(stream, sample);
-    const std::vector<float> fast = scores_of(*fast_, sample, max_items_);
+    const std::vector<float> fast = scores_of(*fast_, sample, most_items_);
     const std::vector<float> exact = scores_of(*exact_, sample, shape_.batch);
     const Margin margin = calibrate_margin(fast, exact, shape_.classes);
     certifier_->set_margin(margin);
@@ -107,7 +107,7 @@ std::unique_ptr<Model> LoadedCertified::make_model(Device& device, const ModelRo
                   {.classes = shape_.classes, .scores = true, .batch = shape_.fp32_batch}, shape_.tf32x3_batch);
     return certified(fp16_, std::move(exact),
                      {.classes = shape_.classes, .scores = shape_.scores, .batch = shape_.tf32x3_batch},
-                     room.max_items);
+                     room.most_items);
 }
 
 std::uint32_t LoadedCertified::sample_items() const {

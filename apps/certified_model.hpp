@@ -22,10 +22,10 @@ struct CertifiedShape {
 /// exact model recomputes those with an uncertain label. The exact model may be certified itself.
 class CertifiedModel final : public Model {
 public:
-    /// Results of `fast` (made for `max_items`) and `exact` (made for shape.batch) hold label and scores. `kernels` are
-    /// those of `device`.
+    /// Results of `fast` (made for `most_items`) and `exact` (made for shape.batch) hold label and scores. `kernels`
+    /// are those of `device`.
     CertifiedModel(const Kernels& kernels, Device& device, std::unique_ptr<Model> fast, std::unique_ptr<Model> exact,
-                   const CertifiedShape& shape, std::uint32_t max_items);
+                   const CertifiedShape& shape, std::uint32_t most_items);
 
     [[nodiscard]] IoShape shape() const noexcept override;
     void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override;
@@ -42,7 +42,7 @@ private:
 
     Device& device_;
     CertifiedShape shape_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     std::unique_ptr<Model> fast_;
     std::unique_ptr<Model> exact_;
     Buffer guesses_;

@@ -96,10 +96,10 @@ CertifiedTexts::CertifiedTexts(const CertifierKernels& kernels, Device& device, 
     : shape_(shape),
       fast_(std::move(fast)),
       exact_(std::move(exact)),
-      doubts_(device.allocate(MemorySpace::device, shape.max_items * sizeof(TextDoubt))),
+      doubts_(device.allocate(MemorySpace::device, shape.most_items * sizeof(TextDoubt))),
       checking_(std::move(checking)),
       choices_(device.allocate(MemorySpace::device,
-                               checking_.checker == nullptr ? 0 : shape.max_items * doubt_bytes_of(shape.form))),
+                               checking_.checker == nullptr ? 0 : shape.most_items * doubt_bytes_of(shape.form))),
       certifier_(kernels.make_text_certifier(device, shape, *exact_)) {}
 
 void CertifiedTexts::enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) {

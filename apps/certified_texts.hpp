@@ -28,7 +28,7 @@ struct TextChecking {
 /// own bounds is rewritten.
 class CertifiedTexts final : public TextWriter {
 public:
-    /// `fast` and the checker were made for shape.max_items, `exact` for shape.batch, all on `device`.
+    /// `fast` and the checker were made for shape.most_items, `exact` for shape.batch, all on `device`.
     CertifiedTexts(const CertifierKernels& kernels, Device& device, const TextCertifierShape& shape,
                    std::unique_ptr<TextWriter> fast, std::unique_ptr<TextWriter> exact, TextChecking checking = {});
 

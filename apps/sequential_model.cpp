@@ -6,13 +6,13 @@
 
 namespace sluice {
 
-SequentialModel::SequentialModel(Device& device, std::span<const SequentialStage> stages, std::uint32_t max_items)
-    : max_items_(max_items) {
+SequentialModel::SequentialModel(Device& device, std::span<const SequentialStage> stages, std::uint32_t most_items)
+    : most_items_(most_items) {
     expects(!stages.empty(), "sequential model: no stages");
     for (const SequentialStage& source : stages) {
         expects(!source.layers.empty() && source.group_items > 0, "sequential model: an empty stage");
         Stage& stage = stages_.emplace_back();
-        stage.group_items = std::min(source.group_items, max_items);
+        stage.group_items = std::min(source.group_items, most_items);
         std::size_t largest = 0;
         for (const auto& layer : source.layers) {
             const IoShape shape = layer->shape();
@@ -29,7 +29,7 @@ SequentialModel::SequentialModel(Device& device, std::span<const SequentialStage
             buffer = device.allocate(MemorySpace::device, largest * stage.group_items);
         }
         if (&source != &stages.back()) {
-            stage.result = device.allocate(MemorySpace::device, std::size_t{shape_.output_bytes} * max_items);
+            stage.result = device.allocate(MemorySpace::device, std::size_t{shape_.output_bytes} * most_items);
         }
     }
 }
@@ -41,7 +41,7 @@ void SequentialModel::forward(Stream& stream, std::size_t items, std::span<const
 
 void SequentialModel::forward_active(Stream& stream, std::size_t items, const std::uint32_t* active,
                                      std::span<const std::byte> in, std::span<std::byte> out) {
-    expects(items <= max_items_, "sequential model: more items than it was made for");
+    expects(items <= most_items_, "sequential model: more items than it was made for");
     expects(in.size() == items * shape_.input_bytes && out.size() == items * shape_.output_bytes,
             "sequential model: input or output has the wrong size");
     for (Stage& stage : stages_) {

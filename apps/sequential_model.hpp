@@ -25,7 +25,7 @@ inline constexpr std::uint32_t whole_chunk = ~std::uint32_t{0};
 class SequentialModel final : public Model {
 public:
     /// `stages` and their weights outlive the model.
-    SequentialModel(Device& device, std::span<const SequentialStage> stages, std::uint32_t max_items);
+    SequentialModel(Device& device, std::span<const SequentialStage> stages, std::uint32_t most_items);
 
     [[nodiscard]] IoShape shape() const noexcept override { return shape_; }
     void forward(Stream& stream, std::size_t items, std::span<const std::byte> in, std::span<std::byte> out) override;
@@ -41,13 +41,13 @@ private:
         std::vector<Step> steps;
         std::size_t group_items;
         Buffer between[2];  // (group_items, largest output of a step), used in turn
-        Buffer result;      // (max_items, output of the last step); empty after the last stage
+        Buffer result;      // (most_items, output of the last step); empty after the last stage
     };
 
     void run_group(Stream& stream, Stage& stage, const Batch& batch, std::span<const std::byte> in,
                    std::span<std::byte> out);
 
-    std::size_t max_items_;
+    std::size_t most_items_;
     IoShape shape_;
     std::vector<Stage> stages_;
 };
@@ -61,7 +61,7 @@ public:
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
-        return std::make_unique<SequentialModel>(device, stages_, room.max_items);
+        return std::make_unique<SequentialModel>(device, stages_, room.most_items);
     }
 
 private:

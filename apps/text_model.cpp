@@ -12,10 +12,10 @@ namespace {
 std::unique_ptr<CertifiedTexts> make_certified(const CertifierKernels& kernels, Device& device, TextCascade& cascade) {
     auto& [fast, middle, exact] = cascade.stages;
     auto again = std::make_unique<CertifiedTexts>(
-        kernels, device, TextCertifierShape{.form = cascade.form, .max_items = middle.items, .batch = exact.items},
+        kernels, device, TextCertifierShape{.form = cascade.form, .most_items = middle.items, .batch = exact.items},
         std::move(middle.writer), std::move(exact.writer), TextChecking{.checker = std::move(cascade.exact_checker)});
     return std::make_unique<CertifiedTexts>(
-        kernels, device, TextCertifierShape{.form = cascade.form, .max_items = fast.items, .batch = middle.items},
+        kernels, device, TextCertifierShape{.form = cascade.form, .most_items = fast.items, .batch = middle.items},
         std::move(fast.writer), std::move(again), std::move(cascade.checking));
 }
 
@@ -62,8 +62,8 @@ void CertifiedTextModel::calibrate(Stream& stream, std::span<const std::byte> sa
         const SeenTexts seen = compare_texts(written(writer, group), exact, form);
         return calibrate_doubts(seen.alike, seen.differing);
     };
-    again_.set_bounds(bounds_of(again_.fast(), again_.shape().max_items), TextDoubt{.distance = 0, .gap = 0});
-    const std::uint32_t items = texts_.shape().max_items;
+    again_.set_bounds(bounds_of(again_.fast(), again_.shape().most_items), TextDoubt{.distance = 0, .gap = 0});
+    const std::uint32_t items = texts_.shape().most_items;
     TextWriter* const checking = texts_.checking();
     texts_.set_bounds(bounds_of(texts_.fast(), items), checking == nullptr ? TextDoubt{} : bounds_of(*checking, items));
     begin_counts();
@@ -88,12 +88,12 @@ std::optional<Certification> CertifiedTextModel::certification() const {
 
 std::uint64_t CertifiedTextModel::bytes(const TextForm& form, const std::array<std::uint32_t, 3>& items,
                                         std::uint32_t sample, bool with_checks) {
-    const auto certifier = [&](std::uint32_t max_items, std::uint32_t batch) {
-        return text_certifier_bytes({.form = form, .max_items = max_items, .batch = batch}) +
-               max_items * std::uint64_t{sizeof(TextDoubt)};
+    const auto certifier = [&](std::uint32_t most_items, std::uint32_t batch) {
+        return text_certifier_bytes({.form = form, .most_items = most_items, .batch = batch}) +
+               most_items * std::uint64_t{sizeof(TextDoubt)};
     };
-    const auto checker = [&](std::uint32_t max_items) {
-        return with_checks ? text_checker_bytes(max_items) + max_items * doubt_bytes_of(form) : 0;
+    const auto checker = [&](std::uint32_t most_items) {
+        return with_checks ? text_checker_bytes(most_items) + most_items * doubt_bytes_of(form) : 0;
     };
     return checker(items[0]) + checker(items[1]) + certifier(items[0], items[1]) + certifier(items[1], items[2]) +
            write_texts_bytes(form, std::min(*std::ranges::max_element(items), sample));

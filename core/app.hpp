@@ -42,12 +42,12 @@ public:
     [[nodiscard]] virtual PackedWeights* weights() { return nullptr; }
 
     /// Makes a model on `device`, of the kind that the app was loaded for, within `room`, which provides at least
-    /// least_room(room.max_items). Each model is used by one driver thread.
+    /// least_room(room.most_items). Each model is used by one driver thread.
     [[nodiscard]] virtual std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const = 0;
 
     /// Minimum ModelRoom::device_bytes that such a model needs; 0 if negligible. A model that is faster with more
     /// memory takes all that its room provides.
-    [[nodiscard]] virtual std::uint64_t least_room([[maybe_unused]] std::uint32_t max_items) const { return 0; }
+    [[nodiscard]] virtual std::uint64_t least_room([[maybe_unused]] std::uint32_t most_items) const { return 0; }
 
     /// Model::lag() of the models it makes.
     [[nodiscard]] virtual std::uint32_t lag() const { return 0; }

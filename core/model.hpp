@@ -57,7 +57,7 @@ struct ModelCount {
 
 /// Resources that a model may use on its device.
 struct ModelRoom {
-    std::uint32_t max_items = 1;              ///< Per chunk.
+    std::uint32_t most_items = 1;             ///< Per chunk.
     std::uint64_t device_bytes = UINT64_MAX;  ///< Device memory in addition to the app's weights.
 };
 
@@ -74,7 +74,7 @@ public:
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
     /// Enqueues the work that computes `items` outputs at `out` from `items` inputs at `in`, both in device memory. The
-    /// outputs depend on the inputs, the weights and `items` only. `items` is at most ModelRoom::max_items. Equal
+    /// outputs depend on the inputs, the weights and `items` only. `items` is at most ModelRoom::most_items. Equal
     /// arguments enqueue equal work: state that changes between chunks stays on the device, because a device may
     /// capture the work and launch it again (Stream::launch).
     virtual void forward(Stream& stream, std::size_t items, std::span<const std::byte> in,

@@ -6,12 +6,12 @@
 
 namespace sluice {
 
-ModelRunner::ModelRunner(Device& device, Model& model, std::size_t max_items)
+ModelRunner::ModelRunner(Device& device, Model& model, std::size_t most_items)
     : model_(model),
-      pinned_in_(device.allocate(MemorySpace::pinned, max_items * model.shape().input_bytes)),
-      in_(device.allocate(MemorySpace::device, max_items * model.shape().input_bytes)),
-      out_(device.allocate(MemorySpace::device, max_items * model.shape().output_bytes)),
-      pinned_out_(device.allocate(MemorySpace::pinned, max_items * model.shape().output_bytes)),
+      pinned_in_(device.allocate(MemorySpace::pinned, most_items * model.shape().input_bytes)),
+      in_(device.allocate(MemorySpace::device, most_items * model.shape().input_bytes)),
+      out_(device.allocate(MemorySpace::device, most_items * model.shape().output_bytes)),
+      pinned_out_(device.allocate(MemorySpace::pinned, most_items * model.shape().output_bytes)),
       stream_(device.make_stream({})) {}
 
 std::span<const std::byte> ModelRunner::run(std::span<const std::byte> items) {

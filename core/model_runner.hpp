@@ -15,13 +15,13 @@ namespace sluice {
 /// holds chunks back finishes each batch before the next one.
 class ModelRunner {
 public:
-    /// `device` and `model` (made on it for at least `max_items`) outlive this object.
-    ModelRunner(Device& device, Model& model, std::size_t max_items);
+    /// `device` and `model` (made on it for at least `most_items`) outlive this object.
+    ModelRunner(Device& device, Model& model, std::size_t most_items);
 
-    /// Returns the outputs of `items` (at most max_items), valid until the next call. Throws what the device throws.
+    /// Returns the outputs of `items` (at most most_items), valid until the next call. Throws what the device throws.
     [[nodiscard]] std::span<const std::byte> run(std::span<const std::byte> items);
 
-    /// Input buffer of enqueue(), for max_items items.
+    /// Input buffer of enqueue(), for most_items items.
     [[nodiscard]] std::span<std::byte> items() noexcept { return pinned_in_.bytes(); }
 
     /// Ends of a batch's stages.

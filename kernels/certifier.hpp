@@ -16,9 +16,9 @@ namespace sluice {
 struct CertifyShape {
     std::uint32_t input_bytes;  ///< Of one item.
     std::uint32_t classes;
-    bool scores = false;      ///< Whether output results hold the scores, too.
-    std::uint32_t max_items;  ///< In a chunk.
-    std::uint32_t batch;      ///< Items that the exact model computes at a time: its maximum.
+    bool scores = false;       ///< Whether output results hold the scores, too.
+    std::uint32_t most_items;  ///< In a chunk.
+    std::uint32_t batch;       ///< Items that the exact model computes at a time: its maximum.
 };
 
 /// Replaces a fast model's uncertain labels by exact ones: the exact model recomputes those items. Everything happens

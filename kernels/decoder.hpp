@@ -69,9 +69,9 @@ public:
     /// Makes a checker of drafts that uses this decoder's network, sampling and memory, so not while the decoder
     /// continues prompts. The decoder outlives the checker, and counts the texts that are corrected, less the drafts
     /// that they replace (modulo 2^64). Null if this kind of decoder cannot check drafts.
-    [[nodiscard]] virtual std::unique_ptr<TextChecker> make_checker(Device& device, std::uint32_t max_items) {
+    [[nodiscard]] virtual std::unique_ptr<TextChecker> make_checker(Device& device, std::uint32_t most_items) {
         static_cast<void>(device);
-        static_cast<void>(max_items);
+        static_cast<void>(most_items);
         return nullptr;
     }
 };
@@ -80,14 +80,14 @@ class DecoderLayer : public Interface {
 public:
     /// Makes a decoder that uses at most `device_bytes` of device memory, which is at least least_bytes(). Call once
     /// the weights are packed. Thread-safe. The layer and the weights outlive the decoder.
-    [[nodiscard]] virtual std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,
+    [[nodiscard]] virtual std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t most_items,
                                                                 std::uint64_t device_bytes) const = 0;
 
     /// Device memory with which a decoder can be made on any device.
-    [[nodiscard]] virtual std::uint64_t least_bytes(std::uint32_t max_items) const = 0;
+    [[nodiscard]] virtual std::uint64_t least_bytes(std::uint32_t most_items) const = 0;
 
     /// Device memory that make_decoder() with the same arguments uses.
-    [[nodiscard]] virtual std::uint64_t bytes(Device& device, std::uint32_t max_items,
+    [[nodiscard]] virtual std::uint64_t bytes(Device& device, std::uint32_t most_items,
                                               std::uint64_t device_bytes) const = 0;
 };
 

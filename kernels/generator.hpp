@@ -50,10 +50,10 @@ class Generator : public TextWriter {};
 class GeneratorLayer : public Interface {
 public:
     /// Thread-safe; only after the weights are packed. The layer and the weights outlive the operation.
-    [[nodiscard]] virtual std::unique_ptr<Generator> make_generator(Device& device, std::uint32_t max_items) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<Generator> make_generator(Device& device, std::uint32_t most_items) const = 0;
 
     /// Most device memory, in bytes, that the operation needs: that by mma.sync; by wgmma it needs less.
-    [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t max_items) const = 0;
+    [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t most_items) const = 0;
 };
 
 class GeneratorKernels : public Interface {

@@ -13,7 +13,7 @@ namespace sluice {
 
 /// The items of one call of an operation.
 struct Batch {
-    std::size_t items;  ///< At most the operation's max_items.
+    std::size_t items;  ///< At most the operation's most_items.
     /// In device memory, read when the work runs: how many of the items, from the first on, are active. The outputs
     /// of the others are unspecified, and an operation may skip them, as in the last round of a device loop. Null, or
     /// more than `items`: all.
@@ -46,7 +46,7 @@ public:
     [[nodiscard]] virtual IoShape shape() const noexcept = 0;
 
     /// Thread-safe; only after the weights are packed. The layer and the weights outlive the operation.
-    [[nodiscard]] virtual std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const = 0;
+    [[nodiscard]] virtual std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t most_items) const = 0;
 };
 
 }  // namespace sluice

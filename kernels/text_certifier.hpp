@@ -26,8 +26,8 @@ using TextForm = std::variant<GeneratorTexts, DecoderTexts>;
 
 struct TextCertifierShape {
     TextForm form;
-    std::uint32_t max_items;  ///< In a chunk.
-    std::uint32_t batch;      ///< Items that the exact writer computes at a time: its maximum.
+    std::uint32_t most_items;  ///< In a chunk.
+    std::uint32_t batch;       ///< Items that the exact writer computes at a time: its maximum.
 };
 
 /// Replaces the uncertain texts of a fast writer by those of an exact one, which recomputes them. Everything happens on
@@ -52,7 +52,7 @@ public:
 [[nodiscard]] inline std::uint64_t text_certifier_bytes(const TextCertifierShape& shape) {
     const IoShape io = io_of(shape.form);
     constexpr std::uint64_t of_item = sizeof(std::uint32_t);
-    return shape.max_items * of_item + std::uint64_t{shape.batch} * (io.input_bytes + io.output_bytes);
+    return shape.most_items * of_item + std::uint64_t{shape.batch} * (io.input_bytes + io.output_bytes);
 }
 
 }  // namespace sluice

@@ -30,9 +30,9 @@ public:
 };
 
 /// Device memory, in bytes, that a checker needs.
-[[nodiscard]] constexpr std::uint64_t text_checker_bytes(std::uint32_t max_items) {
+[[nodiscard]] constexpr std::uint64_t text_checker_bytes(std::uint32_t most_items) {
     constexpr std::uint64_t of_item = 2 * sizeof(std::uint32_t);
-    return sizeof(TextDoubt) + max_items * of_item;
+    return sizeof(TextDoubt) + most_items * of_item;
 }
 
 /// Writes texts. In: items; out: results and, if a second output is given, their doubts.

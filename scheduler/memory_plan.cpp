@@ -77,7 +77,7 @@ void check_memory(const MemoryPlan& plan, DeviceKind kind, std::uint64_t availab
 ModelRoom room_on_host(const MemoryNeeds& needs, std::uint64_t available) {
     const std::uint64_t taken = plan_memory(needs).host_total(DeviceKind::host);
     expects(taken <= available, "memory plan: less room than check_memory() was given");
-    return {.max_items = static_cast<std::uint32_t>(needs.chunk_items),
+    return {.most_items = static_cast<std::uint32_t>(needs.chunk_items),
             .device_bytes = needs.work_bytes + (available - taken) / std::max<std::uint64_t>(needs.devices, 1)};
 }
 
@@ -102,7 +102,7 @@ ModelRoom room_on_device(const MemoryNeeds& needs, const MemoryInfo& memory, std
                                  size(needs.weight_bytes), needs.depth, size(slots)),
              .hint = "lower pipeline.chunk_items or pipeline.depth, or ask for a GPU with more free memory"});
     }
-    return {.max_items = static_cast<std::uint32_t>(needs.chunk_items), .device_bytes = room};
+    return {.most_items = static_cast<std::uint32_t>(needs.chunk_items), .device_bytes = room};
 }
 
 }  // namespace sluice

@@ -107,8 +107,8 @@ public:
           kind_(kind),
           precision_(precision) {}
 
-    std::uint64_t least_room(std::uint32_t max_items) const override {
-        return activation_bytes(network_, kind_, precision_, max_items);
+    std::uint64_t least_room(std::uint32_t most_items) const override {
+        return activation_bytes(network_, kind_, precision_, most_items);
     }
 
 private:
@@ -134,8 +134,8 @@ public:
           network_(in_memory(kind, ClassifierWeights(blob).sizes())),
           kind_(kind) {}
 
-    std::uint64_t least_room(std::uint32_t max_items) const override {
-        return activation_bytes(network_, kind_, Precision::fp16, max_items) +
+    std::uint64_t least_room(std::uint32_t most_items) const override {
+        return activation_bytes(network_, kind_, Precision::fp16, most_items) +
                activation_bytes(network_, kind_, Precision::tf32x3, tf32x3_batch) +
                activation_bytes(network_, kind_, Precision::fp32, fp32_batch);
     }

@@ -36,9 +36,9 @@ public:
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
-        return make_gpt2_model(sampling_, layer_->make_decoder(device, room.max_items, room.device_bytes));
+        return make_gpt2_model(sampling_, layer_->make_decoder(device, room.most_items, room.device_bytes));
     }
-    std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->least_bytes(max_items); }
+    std::uint64_t least_room(std::uint32_t most_items) const override { return layer_->least_bytes(most_items); }
     [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
     void vary_copies(std::span<std::byte> items, std::uint32_t copy) const override {
         make_other_prompts(items, copy, sampling_, vocabulary_);

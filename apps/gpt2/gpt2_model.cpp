@@ -23,8 +23,8 @@ constexpr std::uint32_t sample_prompts = 2048;
 
 /// Of each decoder. All that a chunk leaves to tf32x3, nearly half of it where random weights draw, is continued
 /// together, so that slots that become free take other texts.
-std::array<std::uint32_t, 3> items_of(std::uint32_t max_items) {
-    return {max_items, max_items, std::min(max_items, fp32_texts)};
+std::array<std::uint32_t, 3> items_of(std::uint32_t most_items) {
+    return {most_items, most_items, std::min(most_items, fp32_texts)};
 }
 
 std::vector<ModelCount> text_counts(const TextCounts& counts) {
@@ -67,8 +67,8 @@ LoadedCertifiedGpt2::LoadedCertifiedGpt2(const DecoderShape& shape, const Decode
 }
 
 std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const ModelRoom& room) const {
-    const std::array<std::uint32_t, 3> items = items_of(room.max_items);
-    std::uint64_t left = room.device_bytes - least_room(room.max_items);
+    const std::array<std::uint32_t, 3> items = items_of(room.most_items);
+    std::uint64_t left = room.device_bytes - least_room(room.most_items);
     const std::uint64_t all = left;
     const auto make = [&](const DecoderLayer& layer, std::uint32_t of, std::uint64_t more) {
         const std::uint64_t least = layer.least_bytes(of);
@@ -95,8 +95,8 @@ std::unique_ptr<Model> LoadedCertifiedGpt2::make_model(Device& device, const Mod
     return std::make_unique<CertifiedTextModel>(kernels_of(kind_).certifier, device, std::move(cascade), &text_counts);
 }
 
-std::uint64_t LoadedCertifiedGpt2::least_room(std::uint32_t max_items) const {
-    const std::array<std::uint32_t, 3> items = items_of(max_items);
+std::uint64_t LoadedCertifiedGpt2::least_room(std::uint32_t most_items) const {
+    const std::array<std::uint32_t, 3> items = items_of(most_items);
     std::uint64_t bytes = CertifiedTextModel::bytes(DecoderTexts{sampling_}, items, sample_prompts, checks_drafts());
     for (std::size_t i = 0; i < layers_.size(); ++i) {
         bytes += layers_[i]->least_bytes(items[i]);

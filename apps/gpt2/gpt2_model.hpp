@@ -35,7 +35,7 @@ public:
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override;
-    std::uint64_t least_room(std::uint32_t max_items) const override;
+    std::uint64_t least_room(std::uint32_t most_items) const override;
     [[nodiscard]] std::uint32_t sample_items() const override;
     [[nodiscard]] ChunkLimits chunk_limits() const override { return decoder_chunks; }
     void vary_copies(std::span<std::byte> items, std::uint32_t copy) const override {

@@ -22,9 +22,9 @@ public:
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
-        return make_namegen_model(max_length_, layer_->make_generator(device, room.max_items));
+        return make_namegen_model(max_length_, layer_->make_generator(device, room.most_items));
     }
-    std::uint64_t least_room(std::uint32_t max_items) const override { return layer_->work_bytes(max_items); }
+    std::uint64_t least_room(std::uint32_t most_items) const override { return layer_->work_bytes(most_items); }
 
 private:
     std::uint32_t max_length_;

@@ -36,15 +36,15 @@ LoadedCertifiedNamegen::LoadedCertifiedNamegen(const GruShape& shape, const GruW
 
 std::unique_ptr<Model> LoadedCertifiedNamegen::make_model(Device& device, const ModelRoom& room) const {
     TextCascade cascade{.form = GeneratorTexts{max_length_},
-                        .stages = {{{fp16_->make_generator(device, room.max_items), room.max_items},
+                        .stages = {{{fp16_->make_generator(device, room.most_items), room.most_items},
                                     {tf32x3_->make_generator(device, tf32x3_names), tf32x3_names},
                                     {fp32_->make_generator(device, fp32_names), fp32_names}}}};
     return std::make_unique<CertifiedTextModel>(kernels_of(kind_).certifier, device, std::move(cascade), &name_counts);
 }
 
-std::uint64_t LoadedCertifiedNamegen::least_room(std::uint32_t max_items) const {
-    return fp16_->work_bytes(max_items) + tf32x3_->work_bytes(tf32x3_names) + fp32_->work_bytes(fp32_names) +
-           CertifiedTextModel::bytes(GeneratorTexts{max_length_}, {max_items, tf32x3_names, fp32_names}, sample_names,
+std::uint64_t LoadedCertifiedNamegen::least_room(std::uint32_t most_items) const {
+    return fp16_->work_bytes(most_items) + tf32x3_->work_bytes(tf32x3_names) + fp32_->work_bytes(fp32_names) +
+           CertifiedTextModel::bytes(GeneratorTexts{max_length_}, {most_items, tf32x3_names, fp32_names}, sample_names,
                                      false);
 }
 

@@ -21,7 +21,7 @@ public:
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override;
-    std::uint64_t least_room(std::uint32_t max_items) const override;
+    std::uint64_t least_room(std::uint32_t most_items) const override;
     [[nodiscard]] std::uint32_t sample_items() const override;
 
 private:

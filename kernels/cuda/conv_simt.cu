@@ -199,8 +199,8 @@ __global__ void __launch_bounds__(threads, blocks) convolve(const Arguments argu
 
 }  // namespace
 
-ConvSimt::ConvSimt(const ConvGemmShape& shape, std::uint32_t max_items, const ConvGemmMemory& memory)
-    : shape_(shape), max_items_(max_items), memory_(memory) {
+ConvSimt::ConvSimt(const ConvGemmShape& shape, std::uint32_t most_items, const ConvGemmMemory& memory)
+    : shape_(shape), most_items_(most_items), memory_(memory) {
     expects(shape.taps >= 1 && shape.taps <= most_taps && shape.taps <= shape.length && shape.channels > 0 &&
                 shape.channels % depth == 0 && shape.outputs > 0 && shape.outputs % tile_columns == 0 &&
                 shape.length >= group && (shape.pool == 1 || shape.pool == group) && shape.length % shape.pool == 0 &&
@@ -213,7 +213,7 @@ ConvSimt::ConvSimt(const ConvGemmShape& shape, std::uint32_t max_items, const Co
 }
 
 void ConvSimt::enqueue(std::uint32_t items, cudaStream_t stream) const {
-    expects(items <= max_items_, "convolution: more items than it was made for");
+    expects(items <= most_items_, "convolution: more items than it was made for");
     if (items == 0) {
         return;
     }

@@ -15,15 +15,15 @@ namespace sluice {
 class ConvSimt {
 public:
     /// Throws ContractViolation if the shape is not supported, Error if CUDA fails.
-    ConvSimt(const ConvGemmShape& shape, std::uint32_t max_items, const ConvGemmMemory& memory);
+    ConvSimt(const ConvGemmShape& shape, std::uint32_t most_items, const ConvGemmMemory& memory);
 
-    /// Enqueues the convolution of the first `items` items, at most max_items; allocates nothing. Results do not depend
-    /// on `items`. Throws Error as check_cuda() if the launch fails.
+    /// Enqueues the convolution of the first `items` items, at most most_items; allocates nothing. Results do not
+    /// depend on `items`. Throws Error as check_cuda() if the launch fails.
     void enqueue(std::uint32_t items, cudaStream_t stream) const;
 
 private:
     ConvGemmShape shape_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     ConvGemmMemory memory_;
 };
 

@@ -17,7 +17,7 @@ public:
         : shape_(shape),
           exact_(exact),
           margin_(device.allocate(MemorySpace::device, (2 + shape.classes) * sizeof(float))),
-          recomputation_(device, {.items = shape.max_items,
+          recomputation_(device, {.items = shape.most_items,
                                   .batch = shape.batch,
                                   .input_bytes = shape.input_bytes,
                                   .exact_bytes = result_bytes(true),
@@ -36,7 +36,7 @@ public:
     }
 
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
-        expects(batch.items <= shape_.max_items, "certifier: more items than it was made for");
+        expects(batch.items <= shape_.most_items, "certifier: more items than it was made for");
         expects(in.size() == 2 && out.size() == 1, "certifier: takes items and guesses and makes results");
         expects(in[0].size() == batch.items * shape_.input_bytes && in[1].size() == batch.items * result_bytes(true) &&
                     out[0].size() == batch.items * result_bytes(shape_.scores),

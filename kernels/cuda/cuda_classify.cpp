@@ -15,9 +15,9 @@ IoShape io_shape(const ClassifyShape& shape, Precision precision) {
 
 class Classify final : public CudaOperation {
 public:
-    Classify(const ClassifyShape& shape, Precision precision, Device&, std::uint32_t max_items, Buffer weights,
+    Classify(const ClassifyShape& shape, Precision precision, Device&, std::uint32_t most_items, Buffer weights,
              Buffer bias)
-        : CudaOperation(io_shape(shape, precision), max_items),
+        : CudaOperation(io_shape(shape, precision), most_items),
           shape_(shape),
           precision_(precision),
           weights_(std::move(weights)),

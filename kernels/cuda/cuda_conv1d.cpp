@@ -18,13 +18,13 @@ IoShape io_shape(const ConvGemmShape& shape, Precision precision) {
 
 class Conv1d final : public CudaOperation {
 public:
-    Conv1d(const ConvGemmShape& shape, Precision precision, Device& device, std::uint32_t max_items, Buffer weights,
+    Conv1d(const ConvGemmShape& shape, Precision precision, Device& device, std::uint32_t most_items, Buffer weights,
            Buffer bias)
-        : CudaOperation(io_shape(shape, precision), max_items),
+        : CudaOperation(io_shape(shape, precision), most_items),
           shape_(shape),
           precision_(precision),
           instructions_(as_cuda(device).instructions()),
-          max_items_(max_items),
+          most_items_(most_items),
           weights_(std::move(weights)),
           bias_(std::move(bias)) {}
 
@@ -35,7 +35,7 @@ private:
                                     .bias = reinterpret_cast<const float*>(bias_.bytes().data()),
                                     .out = out};
         if (precision_ == Precision::fp32) {
-            ConvSimt(shape_, max_items_, memory).enqueue(items, stream);
+            ConvSimt(shape_, most_items_, memory).enqueue(items, stream);
         } else {
             ConvGemm(shape_, precision_, items, memory, {.instructions = instructions_}).enqueue(stream);
         }
@@ -44,7 +44,7 @@ private:
     ConvGemmShape shape_;
     Precision precision_;
     MatrixInstructions instructions_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     Buffer weights_;
     Buffer bias_;
 };

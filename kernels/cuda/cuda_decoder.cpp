@@ -127,14 +127,14 @@ void run_passes(CudaStream& stream, const decoder::Memory& memory, decoder::Pass
 /// Checks drafts in a decoder's memory.
 class CudaTextChecker final : public TextChecker {
 public:
-    CudaTextChecker(Device& device, const decoder::Rule& rule, std::uint32_t max_items, const decoder::Memory& memory,
+    CudaTextChecker(Device& device, const decoder::Rule& rule, std::uint32_t most_items, const decoder::Memory& memory,
                     decoder::Passes& passes)
         : rule_(rule),
-          max_items_(max_items),
+          most_items_(most_items),
           memory_(memory),
           passes_(passes),
           bounds_(device.allocate(MemorySpace::device, sizeof(TextDoubt))),
-          checks_(device.allocate(MemorySpace::device, max_items * sizeof(decoder::Check))) {
+          checks_(device.allocate(MemorySpace::device, most_items * sizeof(decoder::Check))) {
         set_bounds({});
     }
 
@@ -144,7 +144,7 @@ public:
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
-        expects(batch.items <= max_items_, "checker: more items than it was made for");
+        expects(batch.items <= most_items_, "checker: more items than it was made for");
         expects(in.size() == 2 && out.size() == 2, "checker: takes items and choices, and makes texts and doubts");
         expects(in[0].size() == batch.items * rule_.io.input_bytes &&
                     in[1].size() == batch.items * sizeof(ChoiceDoubt) * rule_.max_new &&
@@ -173,7 +173,7 @@ public:
 
 private:
     decoder::Rule rule_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     decoder::Memory memory_;
     decoder::Passes& passes_;
     Buffer bounds_;
@@ -183,10 +183,10 @@ private:
 class CudaDecoder final : public Decoder {
 public:
     CudaDecoder(const DecoderShape& shape, Precision precision, const TokenSampling& sampling,
-                const decoder::Sizes& sizes, Device& device, std::uint32_t max_items, decoder::WeightsOnDevice weights)
+                const decoder::Sizes& sizes, Device& device, std::uint32_t most_items, decoder::WeightsOnDevice weights)
         : sampling_(sampling),
           rule_(decoder::rule_of(sampling)),
-          max_items_(max_items),
+          most_items_(most_items),
           weights_(std::move(weights)),
           plan_(device, sizes, decoder::long_prompt_on(as_cuda(device), precision, shape.size_of_head(), sampling),
                 decoder::attends_in_product(as_cuda(device), precision, shape, sampling)),
@@ -203,7 +203,7 @@ public:
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
-        expects(batch.items <= max_items_, "decoder: more items than it was made for");
+        expects(batch.items <= most_items_, "decoder: more items than it was made for");
         expects(in.size() == 1 && (out.size() == 1 || out.size() == 2),
                 "decoder: takes one tensor and makes one or two");
         const std::size_t of_texts = batch.items * sizeof(TextDoubt);
@@ -230,8 +230,8 @@ public:
 
     [[nodiscard]] TextCounts counts() const override { return batch_of(memory_).counts; }
 
-    [[nodiscard]] std::unique_ptr<TextChecker> make_checker(Device& device, std::uint32_t max_items) override {
-        return std::make_unique<CudaTextChecker>(device, rule_, max_items, memory_, *passes_);
+    [[nodiscard]] std::unique_ptr<TextChecker> make_checker(Device& device, std::uint32_t most_items) override {
+        return std::make_unique<CudaTextChecker>(device, rule_, most_items, memory_, *passes_);
     }
 
 private:
@@ -243,7 +243,7 @@ private:
 
     TokenSampling sampling_;
     decoder::Rule rule_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     decoder::WeightsOnDevice weights_;
     decoder::PlanMemory plan_;
     decoder::Memory memory_;
@@ -264,28 +264,28 @@ public:
         check_positions(shape_, precision);
     }
 
-    std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t max_items,
+    std::unique_ptr<Decoder> make_decoder(Device& device, std::uint32_t most_items,
                                           std::uint64_t device_bytes) const override {
         check_decoder_instructions(device, precision_);
         decoder::check_choice(shape_.vocabulary, sampling_, precision_, as_cuda(device).block_shared_bytes(),
                               device.name());
-        return std::make_unique<CudaDecoder>(shape_, precision_, sampling_, sizes_on(device, max_items, device_bytes),
-                                             device, max_items, weights_.on(device));
+        return std::make_unique<CudaDecoder>(shape_, precision_, sampling_, sizes_on(device, most_items, device_bytes),
+                                             device, most_items, weights_.on(device));
     }
 
-    std::uint64_t least_bytes(std::uint32_t max_items) const override {
-        return decoder::bytes_of(decoder::least_sizes(sampling_, max_items), shape_, sampling_, precision_,
+    std::uint64_t least_bytes(std::uint32_t most_items) const override {
+        return decoder::bytes_of(decoder::least_sizes(sampling_, most_items), shape_, sampling_, precision_,
                                  MatrixInstructions::mma);
     }
 
-    std::uint64_t bytes(Device& device, std::uint32_t max_items, std::uint64_t device_bytes) const override {
-        return decoder::bytes_of(sizes_on(device, max_items, device_bytes), shape_, sampling_, precision_,
+    std::uint64_t bytes(Device& device, std::uint32_t most_items, std::uint64_t device_bytes) const override {
+        return decoder::bytes_of(sizes_on(device, most_items, device_bytes), shape_, sampling_, precision_,
                                  as_cuda(device).instructions());
     }
 
 private:
-    [[nodiscard]] decoder::Sizes sizes_on(Device& device, std::uint32_t max_items, std::uint64_t device_bytes) const {
-        return decoder::choose_sizes(shape_, sampling_, precision_, as_cuda(device).instructions(), max_items,
+    [[nodiscard]] decoder::Sizes sizes_on(Device& device, std::uint32_t most_items, std::uint64_t device_bytes) const {
+        return decoder::choose_sizes(shape_, sampling_, precision_, as_cuda(device).instructions(), most_items,
                                      device_bytes);
     }
 

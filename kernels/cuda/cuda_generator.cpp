@@ -21,20 +21,20 @@ StepSizes sizes_of(const GruShape& shape, Precision precision) {
     return precision == Precision::fp32 ? generator::simt_sizes(shape) : generator::tensor_sizes(shape, precision);
 }
 
-std::uint32_t rows_for(std::uint32_t max_items, const StepSizes& sizes) {
-    const std::uint32_t items = std::clamp(max_items, 1U, sizes.most_rows);
+std::uint32_t rows_for(std::uint32_t most_items, const StepSizes& sizes) {
+    const std::uint32_t items = std::clamp(most_items, 1U, sizes.most_rows);
     return rounded_up(items, sizes.row_multiple);
 }
 
 class CudaGenerator final : public Generator {
 public:
     CudaGenerator(const GruShape& shape, Precision precision, const Sampling& sampling, Device& device,
-                  std::uint32_t max_items, generator::WeightsOnDevice weights)
+                  std::uint32_t most_items, generator::WeightsOnDevice weights)
         : sampling_(sampling),
           io_(generator_io(sampling.max_length)),
-          max_items_(max_items),
+          most_items_(most_items),
           weights_(std::move(weights)),
-          most_rows_(rows_for(max_items, sizes_of(shape, precision))),
+          most_rows_(rows_for(most_items, sizes_of(shape, precision))),
           batch_(device.allocate(MemorySpace::device, sizeof(generator::Batch))),
           rows_(device.allocate(MemorySpace::device, most_rows_ * sizeof(generator::Row))),
           symbols_(device.allocate(MemorySpace::device, most_rows_)),
@@ -48,11 +48,11 @@ public:
                   .prefixes = {},
                   .most_rows = most_rows_},
           steps_(generator::make_steps(device, shape, precision, weights_, most_rows_, &memory_.batch->active_rows)),
-          prefixes_(device, sampling, generator::Prefixes::choose_tables(max_items, sampling), *steps_, memory_) {}
+          prefixes_(device, sampling, generator::Prefixes::choose_tables(most_items, sampling), *steps_, memory_) {}
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const sluice::Batch& batch, Inputs in, Outputs out) override {
-        expects(batch.items <= max_items_, "generator: more items than it was made for");
+        expects(batch.items <= most_items_, "generator: more items than it was made for");
         expects(in.size() == 1 && (out.size() == 1 || out.size() == 2),
                 "generator: takes one tensor and makes one or two");
         expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes &&
@@ -96,7 +96,7 @@ private:
 
     Sampling sampling_;
     IoShape io_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     generator::WeightsOnDevice weights_;
     std::uint32_t most_rows_;
     Buffer batch_;
@@ -115,17 +115,17 @@ public:
                        PackedWeights& packed)
         : shape_(shape), precision_(precision), sampling_(sampling), weights_(shape, precision, weights, packed) {}
 
-    std::unique_ptr<Generator> make_generator(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<CudaGenerator>(shape_, precision_, sampling_, device, max_items, weights_.on(device));
+    std::unique_ptr<Generator> make_generator(Device& device, std::uint32_t most_items) const override {
+        return std::make_unique<CudaGenerator>(shape_, precision_, sampling_, device, most_items, weights_.on(device));
     }
 
-    std::uint64_t work_bytes(std::uint32_t max_items) const override {
+    std::uint64_t work_bytes(std::uint32_t most_items) const override {
         const StepSizes sizes = sizes_of(shape_, precision_);
         const std::uint64_t row_bytes = 2 * std::uint64_t{sizes.matrices} * sizes.row_bytes + sizes.work_bytes_per_row +
                                         gru_symbols * sizeof(float) + sizeof(generator::Row) + sizeof(generator::Move) +
                                         1;
-        const std::uint32_t tables = generator::Prefixes::choose_tables(max_items, sampling_);
-        return rows_for(max_items, sizes) * row_bytes + generator::Prefixes::bytes(tables, sizes) +
+        const std::uint32_t tables = generator::Prefixes::choose_tables(most_items, sampling_);
+        return rows_for(most_items, sizes) * row_bytes + generator::Prefixes::bytes(tables, sizes) +
                generator::InputTable::bytes(generator::padded(shape_, precision_), precision_);
     }
 

@@ -27,9 +27,9 @@ constexpr bool has_own_product(Precision precision) {
 
 class Linear final : public CudaOperation {
 public:
-    Linear(const LinearShape& shape, Precision precision, Device& device, std::uint32_t max_items, Buffer weights,
+    Linear(const LinearShape& shape, Precision precision, Device& device, std::uint32_t most_items, Buffer weights,
            Buffer bias)
-        : CudaOperation(io_shape(shape, precision), max_items),
+        : CudaOperation(io_shape(shape, precision), most_items),
           shape_(shape),
           precision_(precision),
           instructions_(as_cuda(device).instructions()),

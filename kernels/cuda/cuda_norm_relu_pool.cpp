@@ -16,9 +16,9 @@ IoShape io_shape(const NormPoolShape& shape, Precision precision) {
 
 class NormReluPool final : public CudaOperation {
 public:
-    NormReluPool(const NormPoolShape& shape, Precision precision, Device&, std::uint32_t max_items, Buffer gamma,
+    NormReluPool(const NormPoolShape& shape, Precision precision, Device&, std::uint32_t most_items, Buffer gamma,
                  Buffer beta)
-        : CudaOperation(io_shape(shape, precision), max_items),
+        : CudaOperation(io_shape(shape, precision), most_items),
           shape_(shape),
           precision_(precision),
           gamma_(std::move(gamma)),

@@ -10,7 +10,7 @@
 namespace sluice {
 
 void CudaOperation::enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) {
-    expects(batch.items <= max_items_, "operation: more items than it was made for");
+    expects(batch.items <= most_items_, "operation: more items than it was made for");
     expects(in.size() == 1 && out.size() == 1, "operation: takes one tensor and makes one");
     expects(in[0].size() == batch.items * shape_.input_bytes && out[0].size() == batch.items * shape_.output_bytes,
             "operation: input or output has the wrong size");

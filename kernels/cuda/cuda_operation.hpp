@@ -21,7 +21,7 @@ namespace sluice {
 /// too.
 class CudaOperation : public Operation {
 public:
-    CudaOperation(const IoShape& shape, std::uint32_t max_items) noexcept : shape_(shape), max_items_(max_items) {}
+    CudaOperation(const IoShape& shape, std::uint32_t most_items) noexcept : shape_(shape), most_items_(most_items) {}
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) final;
@@ -30,7 +30,7 @@ private:
     virtual void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) = 0;
 
     IoShape shape_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
 };
 
 /// Copies host memory to device memory of the same size. Blocks until the data has arrived for streams of any kind.
@@ -65,7 +65,7 @@ private:
 }
 
 /// A layer that keeps its shape, its precision and its weights, and makes an Op of them on each device:
-/// Op(shape, precision, device, max_items, Buffer...), with a buffer for each of the weights.
+/// Op(shape, precision, device, most_items, Buffer...), with a buffer for each of the weights.
 template <class Op, class Shape, class... Weights>
 class CudaLayer final : public Layer {
 public:
@@ -73,9 +73,9 @@ public:
         : io_(io), shape_(shape), precision_(precision), weights_(weights...) {}
 
     IoShape shape() const noexcept override { return io_; }
-    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
+    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t most_items) const override {
         const auto make = [&](const Weights&... weights) {
-            return std::make_unique<Op>(shape_, precision_, device, max_items, weights.on(device)...);
+            return std::make_unique<Op>(shape_, precision_, device, most_items, weights.on(device)...);
         };
         return std::apply(make, weights_);
     }

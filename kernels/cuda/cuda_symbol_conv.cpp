@@ -55,21 +55,21 @@ IoShape io_shape(const SymbolConvGpuShape& shape, Precision precision) {
 
 class SymbolConv final : public CudaOperation {
 public:
-    SymbolConv(const SymbolConvGpuShape& shape, Precision precision, Device& device, std::uint32_t max_items,
+    SymbolConv(const SymbolConvGpuShape& shape, Precision precision, Device& device, std::uint32_t most_items,
                Buffer tables)
-        : CudaOperation(io_shape(shape, precision), max_items),
+        : CudaOperation(io_shape(shape, precision), most_items),
           shape_(shape),
           precision_(precision),
-          max_items_(max_items),
+          most_items_(most_items),
           tables_(std::move(tables)),
           block_shared_bytes_(as_cuda(device).block_shared_bytes()),
-          scales_(device.allocate(MemorySpace::device, max_items * sizeof(float2))) {}
+          scales_(device.allocate(MemorySpace::device, most_items * sizeof(float2))) {}
 
 private:
     void launch(cudaStream_t stream, std::uint32_t items, const std::byte* in, std::byte* out) override {
         const Places at(shape_, precision_);
         const std::byte* const tables = tables_.bytes().data();
-        const SymbolConvGpu conv(shape_, precision_, max_items_,
+        const SymbolConvGpu conv(shape_, precision_, most_items_,
                                  {.symbols = reinterpret_cast<const std::uint8_t*>(in),
                                   .table = tables,
                                   .gamma = tables + at.gamma,
@@ -85,7 +85,7 @@ private:
 
     SymbolConvGpuShape shape_;
     Precision precision_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     Buffer tables_;
     std::uint32_t block_shared_bytes_;
     Buffer scales_;

@@ -20,7 +20,7 @@ public:
           exact_(exact),
           bounds_(device.allocate(MemorySpace::device, sizeof(TextDoubt))),
           retracted_(device.allocate(MemorySpace::device, sizeof(TextCounts))),
-          recomputation_(device, {.items = shape.max_items,
+          recomputation_(device, {.items = shape.most_items,
                                   .batch = shape.batch,
                                   .input_bytes = io_.input_bytes,
                                   .exact_bytes = io_.output_bytes,
@@ -34,7 +34,7 @@ public:
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
-        expects(batch.items <= shape_.max_items, "certifier: more items than it was made for");
+        expects(batch.items <= shape_.most_items, "certifier: more items than it was made for");
         expects(in.size() == 2 && out.size() == 1, "certifier: takes items and doubts and makes results");
         expects(in[0].size() == batch.items * io_.input_bytes && in[1].size() == batch.items * sizeof(TextDoubt) &&
                     out[0].size() == batch.items * io_.output_bytes,

@@ -52,11 +52,11 @@ Gather choose_gather(Precision precision, std::uint32_t block_shared_bytes) {
 
 }  // namespace
 
-SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precision, std::uint32_t max_items,
+SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precision, std::uint32_t most_items,
                              const SymbolConvMemory& memory, std::uint32_t block_shared_bytes)
     : shape_(shape),
       precision_(precision),
-      max_items_(max_items),
+      most_items_(most_items),
       memory_(memory),
       block_shared_bytes_(block_shared_bytes) {
     expects(block_shared_bytes >= least_shared_bytes, "symbol convolution: too little shared memory");
@@ -73,7 +73,7 @@ SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precisio
 }
 
 void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream) const {
-    expects(items <= max_items_, "symbol convolution: more items than it was made for");
+    expects(items <= most_items_, "symbol convolution: more items than it was made for");
     if (items == 0) {
         return;
     }

@@ -46,14 +46,14 @@ struct SymbolConvTables {
 
 /// Device memory of one symbol convolution; not owned. All aligned to 128 bytes.
 struct SymbolConvMemory {
-    const std::uint8_t* symbols;  ///< (max_items, length); an id above `symbols` counts as some other id
+    const std::uint8_t* symbols;  ///< (most_items, length); an id above `symbols` counts as some other id
     const void* table;
     const void* gamma;
     const void* beta;
     const float* inner;
     const float* ends;
-    float2* scales;  ///< (max_items), written and read here: 1 / deviation, -mean / deviation
-    void* out;       ///< (max_items, positions / 3, channels), in the precision
+    float2* scales;  ///< (most_items), written and read here: 1 / deviation, -mean / deviation
+    void* out;       ///< (most_items, positions / 3, channels), in the precision
 };
 
 /// Two kernels. The first computes mean and variance from the symbols alone: with T[k][s] the table's row, the sum of
@@ -68,10 +68,10 @@ class SymbolConvGpu {
 public:
     /// `block_shared_bytes`: shared memory available to a block, at least 99 KiB. Throws ContractViolation if the shape
     /// is not supported, Error if CUDA fails.
-    SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precision, std::uint32_t max_items,
+    SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precision, std::uint32_t most_items,
                   const SymbolConvMemory& memory, std::uint32_t block_shared_bytes);
 
-    /// Enqueues the first kernel for the first `items` items, at most max_items; allocates nothing.
+    /// Enqueues the first kernel for the first `items` items, at most most_items; allocates nothing.
     void enqueue_statistics(std::uint32_t items, cudaStream_t stream) const;
 
     /// The same for the second, which reads the first one's output. Results do not depend on `items`.
@@ -80,7 +80,7 @@ public:
 private:
     SymbolConvGpuShape shape_;
     Precision precision_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     SymbolConvMemory memory_;
     std::uint32_t block_shared_bytes_;
     std::uint32_t multiprocessors_ = 0;

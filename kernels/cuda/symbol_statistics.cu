@@ -168,7 +168,7 @@ void symbol_conv::allow_statistics(std::uint32_t length, std::uint32_t block_sha
 }
 
 void SymbolConvGpu::enqueue_statistics(std::uint32_t items, cudaStream_t stream) const {
-    expects(items <= max_items_, "symbol convolution: more items than it was made for");
+    expects(items <= most_items_, "symbol convolution: more items than it was made for");
     if (items == 0) {
         return;
     }

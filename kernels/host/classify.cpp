@@ -16,8 +16,8 @@ IoShape argmax_shape(const ClassifyShape& shape) {
 /// Scores to results.
 class Argmax final : public HostOperation {
 public:
-    Argmax(const ClassifyShape& shape, std::uint32_t max_items)
-        : HostOperation(argmax_shape(shape), max_items), shape_(shape) {}
+    Argmax(const ClassifyShape& shape, std::uint32_t most_items)
+        : HostOperation(argmax_shape(shape), most_items), shape_(shape) {}
 
 private:
     void run(std::size_t items, const std::byte* in, std::byte* out) override {
@@ -46,11 +46,11 @@ private:
 
 class Classify final : public Operation {
 public:
-    Classify(std::unique_ptr<Operation> linear, const ClassifyShape& shape, Device& device, std::uint32_t max_items)
+    Classify(std::unique_ptr<Operation> linear, const ClassifyShape& shape, Device& device, std::uint32_t most_items)
         : linear_(std::move(linear)),
-          argmax_(shape, max_items),
+          argmax_(shape, most_items),
           item_bytes_(argmax_shape(shape).input_bytes),
-          scores_(device.allocate(MemorySpace::device, std::size_t{item_bytes_} * max_items)) {}
+          scores_(device.allocate(MemorySpace::device, std::size_t{item_bytes_} * most_items)) {}
 
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
         expects(batch.items * item_bytes_ <= scores_.bytes().size(), "operation: more items than it was made for");
@@ -75,8 +75,8 @@ public:
     IoShape shape() const noexcept override {
         return {linear_->shape().input_bytes, argmax_shape(shape_).output_bytes};
     }
-    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t max_items) const override {
-        return std::make_unique<Classify>(linear_->make_operation(device, max_items), shape_, device, max_items);
+    std::unique_ptr<Operation> make_operation(Device& device, std::uint32_t most_items) const override {
+        return std::make_unique<Classify>(linear_->make_operation(device, most_items), shape_, device, most_items);
     }
 
 private:

@@ -41,8 +41,8 @@ struct Prepared {
 
 class Conv1d final : public HostOperation {
 public:
-    Conv1d(const Prepared& prepared, std::uint32_t max_items)
-        : HostOperation(io_shape(prepared.shape), max_items),
+    Conv1d(const Prepared& prepared, std::uint32_t most_items)
+        : HostOperation(io_shape(prepared.shape), most_items),
           shape_(prepared.shape),
           call_(prepared.primitive, prepared.plan.src_desc(),
                 dnnl_view(prepared.plan.weights_desc(), prepared.weights.floats()),
@@ -86,8 +86,8 @@ public:
     }
 
     IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
-    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
-        return with_dnnl([&] { return std::make_unique<Conv1d>(prepared_, max_items); });
+    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t most_items) const override {
+        return with_dnnl([&] { return std::make_unique<Conv1d>(prepared_, most_items); });
     }
 
 private:

@@ -60,14 +60,14 @@ std::uint64_t rows_bytes(const DecoderShape& shape, const TokenSampling& samplin
     return DecoderRows::bytes(shape, most_rows(shape, sampling), texts);
 }
 
-std::size_t texts_at_a_time(std::uint32_t max_items) {
-    return std::clamp<std::size_t>(max_items, 1, most_texts);
+std::size_t texts_at_a_time(std::uint32_t most_items) {
+    return std::clamp<std::size_t>(most_items, 1, most_texts);
 }
 
 /// Pages of the cache: enough for the longest text, at most what all texts at a time can fill.
-std::size_t cache_pages(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items,
+std::size_t cache_pages(const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t most_items,
                         std::uint64_t device_bytes) {
-    const std::size_t texts = texts_at_a_time(max_items);
+    const std::size_t texts = texts_at_a_time(most_items);
     const std::uint64_t left = std::min(device_bytes - rows_bytes(shape, sampling, texts), wanted_cache_bytes);
     const std::size_t longest = pages_of(sampling.max_prompt, sampling);
     return std::clamp<std::size_t>(left / KeyValueCache::page_bytes(shape), longest, longest * texts);
@@ -75,13 +75,13 @@ std::size_t cache_pages(const DecoderShape& shape, const TokenSampling& sampling
 
 class HostDecoderOperation final : public Decoder {
 public:
-    HostDecoderOperation(const HostDecoder& decoder, const TokenSampling& sampling, std::uint32_t max_items,
+    HostDecoderOperation(const HostDecoder& decoder, const TokenSampling& sampling, std::uint32_t most_items,
                          std::uint64_t device_bytes)
         : sampling_(sampling),
           io_(decoder_io(sampling)),
-          max_items_(max_items),
-          room_(texts_at_a_time(max_items)),
-          cache_(decoder.shape(), cache_pages(decoder.shape(), sampling, max_items, device_bytes)),
+          most_items_(most_items),
+          room_(texts_at_a_time(most_items)),
+          cache_(decoder.shape(), cache_pages(decoder.shape(), sampling, most_items, device_bytes)),
           vocabulary_(decoder.shape().vocabulary),
           mask_(decoder.shape().mask),
           most_rows_(most_rows(decoder.shape(), sampling)),
@@ -93,7 +93,7 @@ public:
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
-        expects(batch.items <= max_items_, "decoder: more items than it was made for");
+        expects(batch.items <= most_items_, "decoder: more items than it was made for");
         expects(in.size() == 1 && out.size() == 1, "decoder: takes one tensor and makes one");
         expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes,
                 "decoder: input or output has the wrong size");
@@ -256,7 +256,7 @@ private:
 
     TokenSampling sampling_;
     IoShape io_;
-    std::size_t max_items_;
+    std::size_t most_items_;
     std::size_t room_;
     KeyValueCache cache_;
     std::size_t vocabulary_;
@@ -282,18 +282,19 @@ public:
         expects(sampling.kv_cache == KvCache::as_computed, "decoder: the host keeps keys and values in fp32 only");
     }
 
-    std::unique_ptr<Decoder> make_decoder(Device&, std::uint32_t max_items, std::uint64_t device_bytes) const override {
-        return std::make_unique<HostDecoderOperation>(decoder_, sampling_, max_items, device_bytes);
+    std::unique_ptr<Decoder> make_decoder(Device&, std::uint32_t most_items,
+                                          std::uint64_t device_bytes) const override {
+        return std::make_unique<HostDecoderOperation>(decoder_, sampling_, most_items, device_bytes);
     }
 
-    std::uint64_t least_bytes(std::uint32_t max_items) const override {
-        return rows_bytes(decoder_.shape(), sampling_, texts_at_a_time(max_items)) +
+    std::uint64_t least_bytes(std::uint32_t most_items) const override {
+        return rows_bytes(decoder_.shape(), sampling_, texts_at_a_time(most_items)) +
                pages_of(sampling_.max_prompt, sampling_) * KeyValueCache::page_bytes(decoder_.shape());
     }
 
-    std::uint64_t bytes(Device&, std::uint32_t max_items, std::uint64_t device_bytes) const override {
-        return rows_bytes(decoder_.shape(), sampling_, texts_at_a_time(max_items)) +
-               cache_pages(decoder_.shape(), sampling_, max_items, device_bytes) *
+    std::uint64_t bytes(Device&, std::uint32_t most_items, std::uint64_t device_bytes) const override {
+        return rows_bytes(decoder_.shape(), sampling_, texts_at_a_time(most_items)) +
+               cache_pages(decoder_.shape(), sampling_, most_items, device_bytes) *
                    KeyValueCache::page_bytes(decoder_.shape());
     }
 

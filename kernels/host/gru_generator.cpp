@@ -37,12 +37,12 @@ struct Text {
 
 class HostGenerator final : public Generator {
 public:
-    HostGenerator(const HostGru& gru, const Sampling& sampling, std::uint32_t max_items)
+    HostGenerator(const HostGru& gru, const Sampling& sampling, std::uint32_t most_items)
         : sampling_(sampling),
           io_(generator_io(sampling.max_length)),
-          max_items_(max_items),
-          rows_(gru, std::min<std::size_t>(max_items, most_rows) + 1),
-          room_(std::min<std::size_t>(max_items, most_rows)),
+          most_items_(most_items),
+          rows_(gru, std::min<std::size_t>(most_items, most_rows) + 1),
+          room_(std::min<std::size_t>(most_items, most_rows)),
           first_(sampling),
           draw_(sampling) {
         texts_.reserve(room_);
@@ -56,7 +56,7 @@ public:
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) override {
-        expects(batch.items <= max_items_, "generator: more items than it was made for");
+        expects(batch.items <= most_items_, "generator: more items than it was made for");
         expects(in.size() == 1 && (out.size() == 1 || out.size() == 2),
                 "generator: takes one tensor and makes one or two");
         expects(in[0].size() == batch.items * io_.input_bytes && out[0].size() == batch.items * io_.output_bytes &&
@@ -170,7 +170,7 @@ private:
 
     Sampling sampling_;
     IoShape io_;
-    std::size_t max_items_;
+    std::size_t most_items_;
     GruRows rows_;
     std::size_t room_;                      // rows of texts
     std::vector<Text> texts_;               // (rows)
@@ -186,12 +186,12 @@ public:
                        PackedWeights& packed)
         : gru_(precision, shape, weights, packed), sampling_(sampling) {}
 
-    std::unique_ptr<Generator> make_generator(Device&, std::uint32_t max_items) const override {
-        return std::make_unique<HostGenerator>(gru_, sampling_, max_items);
+    std::unique_ptr<Generator> make_generator(Device&, std::uint32_t most_items) const override {
+        return std::make_unique<HostGenerator>(gru_, sampling_, most_items);
     }
 
-    std::uint64_t work_bytes(std::uint32_t max_items) const override {
-        return GruRows::bytes(gru_.shape(), std::min<std::size_t>(max_items, most_rows) + 1);
+    std::uint64_t work_bytes(std::uint32_t most_items) const override {
+        return GruRows::bytes(gru_.shape(), std::min<std::size_t>(most_items, most_rows) + 1);
     }
 
 private:

@@ -19,11 +19,11 @@ namespace sluice {
 /// stay unchanged.
 class HostOperation : public Operation {
 public:
-    HostOperation(const IoShape& shape, std::uint32_t max_items) noexcept : shape_(shape), max_items_(max_items) {}
+    HostOperation(const IoShape& shape, std::uint32_t most_items) noexcept : shape_(shape), most_items_(most_items) {}
 
     using Operation::enqueue;
     void enqueue(Stream& stream, const Batch& batch, Inputs in, Outputs out) final {
-        expects(batch.items <= max_items_, "operation: more items than it was made for");
+        expects(batch.items <= most_items_, "operation: more items than it was made for");
         expects(in.size() == 1 && out.size() == 1, "operation: takes one tensor and makes one");
         expects(in[0].size() == batch.items * shape_.input_bytes && out[0].size() == batch.items * shape_.output_bytes,
                 "operation: input or output has the wrong size");
@@ -40,7 +40,7 @@ private:
     virtual void run(std::size_t items, const std::byte* in, std::byte* out) = 0;
 
     IoShape shape_;
-    std::size_t max_items_;
+    std::size_t most_items_;
 };
 
 inline const float* as_floats(const std::byte* bytes) {

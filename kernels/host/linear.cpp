@@ -32,11 +32,11 @@ std::vector<float> rows_as_in_memory(const LinearShape& shape, std::span<const f
 
 class Linear final : public HostOperation {
 public:
-    Linear(const LinearShape& shape, const InvariantView& matrix, std::uint32_t max_items)
-        : HostOperation(io_shape(shape), max_items),
+    Linear(const LinearShape& shape, const InvariantView& matrix, std::uint32_t most_items)
+        : HostOperation(io_shape(shape), most_items),
           matrix_(matrix),
           after_(shape.relu ? AfterProduct::relu : AfterProduct::nothing),
-          product_(matrix.precision, matrix.inputs, max_items) {}
+          product_(matrix.precision, matrix.inputs, most_items) {}
 
 private:
     void run(std::size_t items, const std::byte* in, std::byte* out) override {
@@ -59,8 +59,8 @@ public:
               bias, packed)) {}
 
     IoShape shape() const noexcept override { return io_shape(shape_); }
-    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
-        return std::make_unique<Linear>(shape_, matrix_.view(), max_items);
+    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t most_items) const override {
+        return std::make_unique<Linear>(shape_, matrix_.view(), most_items);
     }
 
 private:

@@ -87,8 +87,8 @@ struct Prepared {
 
 class NormReluPool final : public HostOperation {
 public:
-    NormReluPool(const Prepared& prepared, std::uint32_t max_items)
-        : HostOperation(io_shape(prepared.shape), max_items),
+    NormReluPool(const Prepared& prepared, std::uint32_t most_items)
+        : HostOperation(io_shape(prepared.shape), most_items),
           task_{prepared.shape, prepared.gamma.floats(), prepared.beta.floats()},
           norm_item_(for_this_cpu(&norm_item_v4, &norm_item_v3, &norm_item_plain)) {}
 
@@ -109,8 +109,8 @@ public:
     explicit NormLayer(const Prepared& prepared) : prepared_(prepared) {}
 
     IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
-    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
-        return std::make_unique<NormReluPool>(prepared_, max_items);
+    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t most_items) const override {
+        return std::make_unique<NormReluPool>(prepared_, most_items);
     }
 
 private:

@@ -101,11 +101,11 @@ void convolve_part_plain(const Tables& t, const Part& part, const NormScale& nor
 
 class SymbolConv final : public HostOperation {
 public:
-    SymbolConv(const Prepared& prepared, std::uint32_t max_items)
-        : HostOperation(io_shape(prepared.shape), max_items),
+    SymbolConv(const Prepared& prepared, std::uint32_t most_items)
+        : HostOperation(io_shape(prepared.shape), most_items),
           tables_(prepared),
           statistics_(prepared.shape, reinterpret_cast<const double*>(prepared.statistics.data())),
-          norms_(max_items),
+          norms_(most_items),
           convolve_part_(for_this_cpu<ConvolvePart>(&convolve_part_v4, &convolve_part_v3, &convolve_part_plain)) {}
 
 private:
@@ -143,8 +143,8 @@ public:
     explicit SymbolConvLayer(const Prepared& prepared) : prepared_(prepared) {}
 
     IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
-    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
-        return std::make_unique<SymbolConv>(prepared_, max_items);
+    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t most_items) const override {
+        return std::make_unique<SymbolConv>(prepared_, most_items);
     }
 
 private:

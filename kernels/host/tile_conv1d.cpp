@@ -38,8 +38,8 @@ std::vector<float> rows_of_windows(const Conv1dShape& shape, std::span<const flo
 /// next.
 class TileConv1d final : public HostOperation {
 public:
-    TileConv1d(const Conv1dShape& shape, const InvariantView& matrix, std::uint32_t max_items)
-        : HostOperation(io_shape(shape), max_items),
+    TileConv1d(const Conv1dShape& shape, const InvariantView& matrix, std::uint32_t most_items)
+        : HostOperation(io_shape(shape), most_items),
           shape_(shape),
           matrix_(matrix),
           channels_(padded_depth(shape.in_channels)),
@@ -87,8 +87,8 @@ public:
               packed)) {}
 
     IoShape shape() const noexcept override { return io_shape(shape_); }
-    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t max_items) const override {
-        return std::make_unique<TileConv1d>(shape_, matrix_.view(), max_items);
+    std::unique_ptr<Operation> make_operation(Device&, std::uint32_t most_items) const override {
+        return std::make_unique<TileConv1d>(shape_, matrix_.view(), most_items);
     }
 
 private:

@@ -220,7 +220,7 @@ protected:
         }
         return {FakeKernels(said_),
                 host_,
-                {.form = continuations, .max_items = 4, .batch = 4},
+                {.form = continuations, .most_items = 4, .batch = 4},
                 std::make_unique<FakeWriter>(said_),
                 std::make_unique<FakeWriter>(said_),
                 std::move(checking)};

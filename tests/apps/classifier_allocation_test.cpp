@@ -47,7 +47,7 @@ TEST(ClassifierForward, AllocatesNothingOnTheDriversThread) {
     const auto app = open_classifier(false);
     const auto loaded = load_alone(*app, app->random_weights(1), Precision::fp32, DeviceKind::host, 2);
     HostDevice device;
-    const auto model = loaded->make_model(device, {.max_items = 9});
+    const auto model = loaded->make_model(device, {.most_items = 9});
     const auto stream = device.make_stream({});
     const IoShape shape = model->shape();
     const Buffer in = device.allocate(MemorySpace::device, 9 * shape.input_bytes);

@@ -119,7 +119,7 @@ protected:
     static std::vector<Record> run(const CudaDeviceOptions& options, Precision precision, const WeightBlob& blob) {
         const auto loaded = load_alone(*open_classifier(true), blob, precision, DeviceKind::cuda, 2);
         const auto device = make_cuda_device(0, options);
-        const auto model = loaded->make_model(*device, {.max_items = items});
+        const auto model = loaded->make_model(*device, {.most_items = items});
         const Buffer host = device->allocate(MemorySpace::pinned, items * sizeof(Record));
         const Buffer in = device->allocate(MemorySpace::device, symbols_.size());
         const Buffer out = device->allocate(MemorySpace::device, host.bytes().size());

@@ -77,9 +77,9 @@ protected:
     }
 
     /// Results of items [0, count) as one chunk; `poison` is what the output holds before.
-    static std::vector<Record> run(std::size_t count, std::uint32_t max_items, int poison = 0xff) {
+    static std::vector<Record> run(std::size_t count, std::uint32_t most_items, int poison = 0xff) {
         HostDevice device;
-        const auto model = loaded_->make_model(device, {.max_items = max_items});
+        const auto model = loaded_->make_model(device, {.most_items = most_items});
         const auto stream = device.make_stream({});
         const Buffer in = device.allocate(MemorySpace::device, count * item_bytes);
         const Buffer out = device.allocate(MemorySpace::device, count * sizeof(Record));
@@ -161,7 +161,7 @@ TEST_F(ClassifierModel, GivesLabelsThatVary) {
 std::vector<Record> run_in_chunks(const LoadedApp& loaded, std::span<const std::byte> items,
                                   std::span<const std::size_t> order, std::uint32_t chunk_items) {
     HostDevice device;
-    const auto model = loaded.make_model(device, {.max_items = chunk_items});
+    const auto model = loaded.make_model(device, {.most_items = chunk_items});
     const auto stream = device.make_stream({});
     std::vector<Record> records(order.size());
     for (std::size_t first = 0; first < order.size(); first += chunk_items) {
@@ -221,7 +221,7 @@ TEST_F(ClassifierModel, DoesNothingForNoItems) {
 
 TEST_F(ClassifierModel, RefusesMoreItemsThanItWasMadeForAndWrongSizes) {
     HostDevice device;
-    const auto model = loaded_->make_model(device, {.max_items = 2});
+    const auto model = loaded_->make_model(device, {.most_items = 2});
     const auto stream = device.make_stream({});
     const Buffer in = device.allocate(MemorySpace::device, 3 * item_bytes);
     const Buffer out = device.allocate(MemorySpace::device, 3 * sizeof(Record));
@@ -234,7 +234,7 @@ TEST_F(ClassifierModel, RefusesMoreItemsThanItWasMadeForAndWrongSizes) {
 TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
     HostDevice device;
     const auto plain = load_alone(*open_classifier(false), *blob_, Precision::fp32, DeviceKind::host, 1);
-    const auto model = plain->make_model(device, {.max_items = 5});
+    const auto model = plain->make_model(device, {.most_items = 5});
     const auto stream = device.make_stream({});
     const Buffer in = device.allocate(MemorySpace::device, 5 * item_bytes);
     const Buffer out = device.allocate(MemorySpace::device, 5 * sizeof(std::int32_t));
@@ -252,12 +252,13 @@ TEST_F(ClassifierModel, WithoutScoresGivesTheSameLabels) {
 TEST_F(ClassifierModel, AllocatesAsMuchForItselfAsItSays) {
     for (const Precision precision : test::host_precisions()) {
         const auto loaded = load_alone(*open_classifier(true), *blob_, precision, DeviceKind::host, 2);
-        for (const std::uint32_t max_items : {1U, 8U, 33U}) {
+        for (const std::uint32_t most_items : {1U, 8U, 33U}) {
             CountingDevice device;
 
-            const auto model = loaded->make_model(device, {.max_items = max_items});
+            const auto model = loaded->make_model(device, {.most_items = most_items});
 
-            EXPECT_EQ(loaded->least_room(max_items), device.device_bytes) << max_items << " in " << name_of(precision);
+            EXPECT_EQ(loaded->least_room(most_items), device.device_bytes)
+                << most_items << " in " << name_of(precision);
         }
     }
 }
@@ -283,7 +284,7 @@ TEST(ClassifierSizesTest, OfAnyKindAgreeWithAnIndependentReference) {
         for (const Precision precision : test::host_precisions()) {
             const auto loaded = load_alone(*app, blob, precision, DeviceKind::host, 1);
             HostDevice device;
-            const auto model = loaded->make_model(device, {.max_items = 2});
+            const auto model = loaded->make_model(device, {.most_items = 2});
             const auto stream = device.make_stream({});
             std::vector<Record> records(2);
 
@@ -313,7 +314,7 @@ TEST(ClassifierLabels, SayThatAScoreIsNotFinite) {
     ClassifierWeights(blob).values().back() = std::numeric_limits<float>::quiet_NaN();  // a bias of the last layer
     const auto loaded = load_alone(*app, blob, Precision::fp32, DeviceKind::host, 1);
     HostDevice device;
-    const auto model = loaded->make_model(device, {.max_items = 1});
+    const auto model = loaded->make_model(device, {.most_items = 1});
     const std::vector<std::byte> item(item_bytes);
     std::int32_t label = 0;
 

@@ -94,7 +94,7 @@ protected:
         const auto most = static_cast<std::uint32_t>(chunk);
         const std::size_t bytes = decoder_io(sampling_).input_bytes;
         model_on_device_ = certified_->make_model(
-            *device_, {.max_items = most, .device_bytes = certified_->least_room(most) + more_bytes});
+            *device_, {.most_items = most, .device_bytes = certified_->least_room(most) + more_bytes});
         const std::size_t sample = std::min<std::size_t>(items.size(), certified_->sample_items() * bytes);
         model_on_device_->calibrate(*stream_, std::span(items).first(sample));
         return in_chunks(items, chunk, [&](std::size_t count, std::span<const std::byte> in, std::span<std::byte> out) {

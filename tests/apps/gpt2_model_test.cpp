@@ -65,7 +65,7 @@ TEST(Gpt2Model, ContinuesTextsAsPyTorchDoes) {
     HostDevice device;
     const auto loaded = load_alone(*app, app->read_weights(weights), Precision::fp32, DeviceKind::host, 1);
     const auto items = static_cast<std::uint32_t>(expected.size());
-    const auto model = loaded->make_model(device, {.max_items = items, .device_bytes = std::uint64_t{1} << 26U});
+    const auto model = loaded->make_model(device, {.most_items = items, .device_bytes = std::uint64_t{1} << 26U});
     const auto stream = device.make_stream({});
 
     model->forward(*stream, expected.size(), in, out);

@@ -35,7 +35,7 @@ protected:
         }
         const std::vector<std::byte> in = test::encoded(items, sampling_.max_length);
         const std::size_t input_bytes = generator_io(sampling_.max_length).input_bytes;
-        model_ = loaded_->make_model(*device_, {.max_items = static_cast<std::uint32_t>(chunk)});
+        model_ = loaded_->make_model(*device_, {.most_items = static_cast<std::uint32_t>(chunk)});
         const std::size_t sample = std::min<std::size_t>(items.size(), loaded_->sample_items());
         model_->calibrate(*device_->make_stream({}), std::span(in).first(sample * input_bytes));
         ModelRunner runner(*device_, *model_, chunk);

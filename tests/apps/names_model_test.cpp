@@ -63,7 +63,7 @@ protected:
         }
         HostDevice device;
         const auto loaded = load_alone(*app, blob(), Precision::fp32, DeviceKind::host, 1);
-        const auto model = loaded->make_model(device, {.max_items = static_cast<std::uint32_t>(prefixes.size())});
+        const auto model = loaded->make_model(device, {.most_items = static_cast<std::uint32_t>(prefixes.size())});
         const auto stream = device.make_stream({});
         model->forward(*stream, prefixes.size(), in, out);
         stream->record().wait();

@@ -34,7 +34,7 @@ std::vector<NewsResult> classify(const std::vector<std::string>& texts) {
         codec->encode(i, texts[i], std::span(items).subspan(i * shape.input_bytes, shape.input_bytes));
     }
     HostDevice device;
-    const auto model = loaded->make_model(device, {.max_items = static_cast<std::uint32_t>(texts.size())});
+    const auto model = loaded->make_model(device, {.most_items = static_cast<std::uint32_t>(texts.size())});
     const auto stream = device.make_stream({});
     std::vector<NewsResult> records(texts.size());
     model->forward(*stream, texts.size(), items, std::as_writable_bytes(std::span(records)));

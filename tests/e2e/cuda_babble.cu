@@ -126,7 +126,9 @@ __global__ void expect_no_more(const Batch* batch) {
 class CudaBabble final : public Model {
 public:
     CudaBabble(const BabbleOptions& options, Device& device, const ModelRoom& room)
-        : options_(options), max_items_(room.max_items), batch_(device.allocate(MemorySpace::device, sizeof(Batch))) {}
+        : options_(options),
+          most_items_(room.most_items),
+          batch_(device.allocate(MemorySpace::device, sizeof(Batch))) {}
 
     [[nodiscard]] IoShape shape() const noexcept override { return babble_shape; }
     [[nodiscard]] std::uint32_t lag() const noexcept override { return babble_lag; }
@@ -158,12 +160,12 @@ private:
 
     /// As if there were only one row.
     [[nodiscard]] std::uint32_t most_rounds() const {
-        const std::uint64_t rounds = std::uint64_t{most_held} * max_items_ * (longest_babble + 1);
+        const std::uint64_t rounds = std::uint64_t{most_held} * most_items_ * (longest_babble + 1);
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(rounds, UINT32_MAX));
     }
 
     BabbleOptions options_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     Buffer batch_;
 };
 

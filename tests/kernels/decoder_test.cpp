@@ -31,10 +31,10 @@ using test::Tokens;
 /// On the host.
 class Continuer {
 public:
-    Continuer(const RandomDecoder& model, const TokenSampling& sampling, std::uint32_t max_items,
+    Continuer(const RandomDecoder& model, const TokenSampling& sampling, std::uint32_t most_items,
               std::uint64_t more_bytes = UINT64_MAX / 2, Precision precision = Precision::fp32)
-        : continuer_(decoder_kernels_of(DeviceKind::host, precision), device_, model, sampling, max_items, more_bytes) {
-    }
+        : continuer_(decoder_kernels_of(DeviceKind::host, precision), device_, model, sampling, most_items,
+                     more_bytes) {}
 
     std::vector<Continued> operator()(const std::vector<Tokens>& prompts) { return continuer_(prompts); }
     [[nodiscard]] TextCounts counts() const { return continuer_.counts(); }
@@ -215,8 +215,8 @@ TEST_P(DecoderNeighbours, DoNotChangeAText) {
     const std::vector<Tokens> prompts = random_prompts(230, 30, small.vocabulary, 8);
     for (const Precision precision : test::host_precisions()) {
         SCOPED_TRACE(name_of(precision));
-        const auto continue_in = [&](std::uint32_t max_items, std::uint64_t more_bytes) {
-            return Continuer(model, sampling, max_items, more_bytes, precision)(prompts);
+        const auto continue_in = [&](std::uint32_t most_items, std::uint64_t more_bytes) {
+            return Continuer(model, sampling, most_items, more_bytes, precision)(prompts);
         };
         const std::vector<Continued> together = continue_in(230, UINT64_MAX / 2);
 

@@ -31,24 +31,24 @@ struct Continued {
     }
 };
 
-/// A decoder for chunks of up to `max_items`.
+/// A decoder for chunks of up to `most_items`.
 class Continuer {
 public:
     /// The device outlives it. `more_bytes`: of its memory, beyond the least that the decoder takes.
     Continuer(const DecoderKernels& kernels, Device& device, const RandomDecoder& model, const TokenSampling& sampling,
-              std::uint32_t max_items, std::uint64_t more_bytes = UINT64_MAX / 2)
-        : sampling_(sampling), io_(decoder_io(sampling)), max_items_(max_items), device_(device) {
+              std::uint32_t most_items, std::uint64_t more_bytes = UINT64_MAX / 2)
+        : sampling_(sampling), io_(decoder_io(sampling)), most_items_(most_items), device_(device) {
         layer_ = kernels.decoder(model.shape(), model.weights(), sampling, packed_);
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 2);
-        decoder_ = layer_->make_decoder(device, max_items, layer_->least_bytes(max_items) + more_bytes);
+        decoder_ = layer_->make_decoder(device, most_items, layer_->least_bytes(most_items) + more_bytes);
         stream_ = device.make_stream({.activity = &activity_});
     }
 
     /// Item i has number first + i.
     std::vector<Continued> operator()(const std::vector<Tokens>& prompts, std::uint64_t first = 0) {
         std::vector<Continued> all;
-        for (std::size_t begin = 0; begin < prompts.size(); begin += max_items_) {
-            const std::size_t count = std::min<std::size_t>(max_items_, prompts.size() - begin);
+        for (std::size_t begin = 0; begin < prompts.size(); begin += most_items_) {
+            const std::size_t count = std::min<std::size_t>(most_items_, prompts.size() - begin);
             std::vector<std::byte> in(count * io_.input_bytes);
             std::vector<std::byte> out(count * io_.output_bytes, std::byte{0xEE});
             for (std::size_t i = 0; i < count; ++i) {
@@ -105,7 +105,7 @@ private:
 
     TokenSampling sampling_;
     IoShape io_;
-    std::uint32_t max_items_;
+    std::uint32_t most_items_;
     Device& device_;
     PackedWeights packed_;
     std::unique_ptr<DecoderLayer> layer_;

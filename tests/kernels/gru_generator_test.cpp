@@ -69,13 +69,13 @@ struct Written {
 
 class Writer {
 public:
-    Writer(const Network& network, const Sampling& sampling, std::uint32_t max_items,
+    Writer(const Network& network, const Sampling& sampling, std::uint32_t most_items,
            Precision precision = Precision::fp32)
         : sampling_(sampling), io_(generator_io(sampling.max_length)) {
         layer_ = generator_kernels_of(DeviceKind::host, precision)
                      .gru(network.shape(), network.weights(), sampling, packed_);
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 2);
-        generator_ = layer_->make_generator(device_, max_items);
+        generator_ = layer_->make_generator(device_, most_items);
         stream_ = device_.make_stream({});
     }
 

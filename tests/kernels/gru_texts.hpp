@@ -147,11 +147,11 @@ inline std::vector<WrittenText> decoded(std::span<const std::byte> out, std::uin
 class TextWriter {
 public:
     TextWriter(const GeneratorKernels& kernels, const RandomGru& gru, const Sampling& sampling, Device& device,
-               std::uint32_t max_items)
+               std::uint32_t most_items)
         : sampling_(sampling), io_(generator_io(sampling.max_length)), device_(device) {
         layer_ = kernels.gru(gru.shape(), gru.weights(), sampling, packed_);
         packed_.pack(NodeMemory::of_process(packed_.bytes()), {}, 2);
-        generator_ = layer_->make_generator(device, max_items);
+        generator_ = layer_->make_generator(device, most_items);
         stream_ = device.make_stream({});
     }
 

@@ -76,9 +76,9 @@ PackedLayer packed_layer(std::unique_ptr<Layer> (Family::*make)(Parameters...) c
 
 /// Runs a layer on a host device, with outputs poisoned before.
 inline std::vector<std::byte> run_layer(const Layer& layer, const Batch& batch, std::span<const std::byte> in,
-                                        std::uint32_t max_items) {
+                                        std::uint32_t most_items) {
     HostDevice device;
-    const auto operation = layer.make_operation(device, max_items);
+    const auto operation = layer.make_operation(device, most_items);
     const auto stream = device.make_stream({});
     const Buffer from = device.allocate(MemorySpace::device, in.size());
     const Buffer to = device.allocate(MemorySpace::device, batch.items * layer.shape().output_bytes);
@@ -92,8 +92,8 @@ inline std::vector<std::byte> run_layer(const Layer& layer, const Batch& batch, 
 
 template <class T>
 std::vector<float> run_layer_floats(const Layer& layer, std::size_t items, const std::vector<T>& in,
-                                    std::uint32_t max_items) {
-    const auto bytes = run_layer(layer, {items}, std::as_bytes(std::span(in)), max_items);
+                                    std::uint32_t most_items) {
+    const auto bytes = run_layer(layer, {items}, std::as_bytes(std::span(in)), most_items);
     std::vector<float> values(bytes.size() / sizeof(float));
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;

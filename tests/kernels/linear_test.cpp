@@ -25,7 +25,7 @@ std::vector<double> reference(const LinearShape& s, std::size_t items, const std
 }
 
 TEST(Linear, MatchesAPlainReferenceForAnyNumberOfItems) {
-    constexpr std::uint32_t max_items = 130;
+    constexpr std::uint32_t most_items = 130;
     for (const LinearShape shape :
          {LinearShape{1, 1, false}, LinearShape{31, 4, false}, LinearShape{1000, 33, true, 8},
           LinearShape{.inputs = 12, .outputs = 200, .channels = 4}, LinearShape{8704, 130, true, 256}}) {
@@ -36,7 +36,7 @@ TEST(Linear, MatchesAPlainReferenceForAnyNumberOfItems) {
             for (const std::size_t items : {1U, 2U, 3U, 31U, 33U, 63U, 64U, 65U, 130U}) {
                 const auto in = random_floats(items * shape.inputs, 3, precision);
 
-                const auto out = run_layer_floats(*layer, items, in, max_items);
+                const auto out = run_layer_floats(*layer, items, in, most_items);
 
                 EXPECT_LT(relative_error(out, reference(shape, items, in, weights, bias)), fp32_tolerance)
                     << shape.inputs << " inputs, " << items << " items in " << name_of(precision);

@@ -84,7 +84,7 @@ TEST(ModelRoom, IsWhatTheOtherBuffersOfAHostLeave) {
 
     EXPECT_EQ(room_on_host(needs, taken).device_bytes, 5000U);
     EXPECT_EQ(room_on_host(needs, taken + 4000).device_bytes, 6000U) << "an even share of what is left";
-    EXPECT_EQ(room_on_host(needs, taken).max_items, 10U);
+    EXPECT_EQ(room_on_host(needs, taken).most_items, 10U);
     EXPECT_THROW((void)room_on_host(needs, taken - 1), ContractViolation);
 }
 
@@ -95,7 +95,7 @@ TEST(ModelRoom, IsWhatADeviceHasFreeLessSlotsWeightsAndReserve) {
     const ModelRoom room = room_on_device(needs, {.free_bytes = 60 * gibibyte, .all_bytes = 64 * gibibyte}, 1, "gpu");
 
     EXPECT_EQ(room.device_bytes, (60 - 1 - 1) * gibibyte - gibibyte / 4 - 4000 * (std::uint64_t{1} << 20U));
-    EXPECT_EQ(room.max_items, 1U << 20U);
+    EXPECT_EQ(room.most_items, 1U << 20U);
 }
 
 TEST(ModelRoom, IsAnEvenShareOfADeviceThatRanksShare) {

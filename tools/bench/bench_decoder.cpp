@@ -50,7 +50,7 @@ public:
 
     PackedWeights* weights() override { return &weights_; }
     std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
-        return gpt2::make_gpt2_model(sampling_, layer_->make_decoder(device, room.max_items, room.device_bytes));
+        return gpt2::make_gpt2_model(sampling_, layer_->make_decoder(device, room.most_items, room.device_bytes));
     }
 
 private:
@@ -70,7 +70,7 @@ public:
         in_ = gpu.allocate(MemorySpace::device, items.size());
         out_ = gpu.allocate(MemorySpace::device, std::size_t{items_} * decoder_io(sampling).output_bytes);
         copy_now(in_.bytes(), items);
-        model_ = app.make_model(gpu, {.max_items = items_, .device_bytes = free_bytes(gpu) - app.weights()->bytes()});
+        model_ = app.make_model(gpu, {.most_items = items_, .device_bytes = free_bytes(gpu) - app.weights()->bytes()});
         const std::size_t sample = std::min(app.sample_items(), items_);
         if (sample != 0) {
             model_->calibrate(stream, std::span(items).first(sample * decoder_io(sampling).input_bytes));

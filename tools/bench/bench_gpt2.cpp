@@ -62,7 +62,7 @@ class Texts {
 public:
     Texts(const LoadedApp& app, const ItemCodec& codec, const Lengths& lengths, std::uint32_t count,
           std::uint64_t first)
-        : model_(app.make_model(device_, {.max_items = count, .device_bytes = std::uint64_t{2} << 30U})),
+        : model_(app.make_model(device_, {.most_items = count, .device_bytes = std::uint64_t{2} << 30U})),
           runner_(device_, *model_, count) {
         const std::size_t bytes = codec.shape().input_bytes;
         items_.resize(count * bytes);

@@ -39,7 +39,7 @@ double flop_of_step(const GruShape& shape) {
 class Names {
 public:
     Names(const LoadedApp& app, const ItemCodec& codec, std::uint32_t count, std::uint64_t first)
-        : model_(app.make_model(device_, {.max_items = count})), runner_(device_, *model_, count), count_(count) {
+        : model_(app.make_model(device_, {.most_items = count})), runner_(device_, *model_, count), count_(count) {
         const std::size_t bytes = codec.shape().input_bytes;
         items_.resize(count * bytes);
         for (std::uint32_t i = 0; i < count; ++i) {

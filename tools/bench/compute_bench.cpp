@@ -74,7 +74,7 @@ void openblas_sgemm(benchmark::State& state) {
 
 struct Engine {
     Engine(const LoadedApp& app, std::uint32_t items)
-        : model(app.make_model(device, {.max_items = items})),
+        : model(app.make_model(device, {.most_items = items})),
           in(device.allocate(MemorySpace::device, std::size_t{items} * model->shape().input_bytes)),
           out(device.allocate(MemorySpace::device, std::size_t{items} * model->shape().output_bytes)),
           stream(device.make_stream({})) {}

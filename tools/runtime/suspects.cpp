@@ -27,7 +27,7 @@ public:
     LoneDevice(const PreparedRank& rank, const JobPlan& plan)
         : device_(make_device(plan.device, device_number(rank.share.place.devices, rank.share.gpus, 0))),
           model_(rank.app->make_model(
-              *device_, {.max_items = plan.chunk_items, .device_bytes = rank.app->least_room(plan.chunk_items)})) {
+              *device_, {.most_items = plan.chunk_items, .device_bytes = rank.app->least_room(plan.chunk_items)})) {
         if (!rank.sample.empty()) {
             model_->calibrate(*device_->make_stream({}), std::as_bytes(std::span(rank.sample)));
         }

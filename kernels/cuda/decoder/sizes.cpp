@@ -116,11 +116,11 @@ std::uint64_t prefix_bytes(std::uint64_t items, std::uint32_t prompt_pages) {
 }
 
 /// Prefixes for as many items as take a small share of the memory.
-void add_prefixes(Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t max_items,
+void add_prefixes(Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling, std::uint32_t most_items,
                   std::uint64_t device_bytes) {
     const std::uint32_t pages = pages_to_share(shape, sampling);
     const std::uint64_t most = device_bytes / prefix_share / prefix_bytes(2, pages) * 2;  // a node and a half a page
-    sizes.items = pages == 0 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(max_items, most));
+    sizes.items = pages == 0 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(most_items, most));
     sizes.prompt_pages = sizes.items == 0 ? 0 : pages;
 }
 
@@ -203,16 +203,16 @@ std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const Toke
            sizeof(Batch);
 }
 
-Sizes least_sizes(const TokenSampling& sampling, std::uint32_t max_items) {
-    return sizes_for(sampling, std::clamp(max_items, most_checked, least_slots), 0);
+Sizes least_sizes(const TokenSampling& sampling, std::uint32_t most_items) {
+    return sizes_for(sampling, std::clamp(most_items, most_checked, least_slots), 0);
 }
 
 Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
-                   MatrixInstructions instructions, std::uint32_t max_items, std::uint64_t device_bytes) {
-    const Sizes least = least_sizes(sampling, max_items);
+                   MatrixInstructions instructions, std::uint32_t most_items, std::uint64_t device_bytes) {
+    const Sizes least = least_sizes(sampling, most_items);
     const UsefulSizes useful = useful_sizes(precision);
     const Strides strides = strides_of(shape, precision);
-    std::uint32_t slots = within_share(std::clamp(max_items, most_checked, useful.most_slots), useful.slots,
+    std::uint32_t slots = within_share(std::clamp(most_items, most_checked, useful.most_slots), useful.slots,
                                        slot_bytes(least.text_pages, shape, sampling, precision),
                                        kept_score_bytes(shape, sampling, precision) / sizeof(float), device_bytes);
     std::uint64_t rows =
@@ -223,9 +223,9 @@ Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Pre
         const bool is_least = slots == least.slots && rows == 0;
         Sizes sizes = sizes_for(sampling, slots, rows);
         if (!is_least) {
-            add_prefixes(sizes, shape, sampling, max_items, device_bytes);
+            add_prefixes(sizes, shape, sampling, most_items, device_bytes);
         }
-        const std::uint64_t wanted = std::uint64_t{std::min(slots, std::max(max_items, 1U))} * sizes.text_pages;
+        const std::uint64_t wanted = std::uint64_t{std::min(slots, std::max(most_items, 1U))} * sizes.text_pages;
         sizes.pages = 0;
         const std::uint64_t fixed = bytes_of(sizes, shape, sampling, precision, instructions);
         const std::uint64_t room =

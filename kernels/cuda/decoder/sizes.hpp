@@ -113,12 +113,12 @@ struct Sizes {
 
 /// The smallest sizes that are used: at most 32 slots, and as few rows and pages as the longest text allows. Nothing is
 /// shared.
-[[nodiscard]] Sizes least_sizes(const TokenSampling& sampling, std::uint32_t max_items);
+[[nodiscard]] Sizes least_sizes(const TokenSampling& sampling, std::uint32_t most_items);
 
 /// Within `device_bytes`, which is at least what least_sizes() takes: as many rows and texts as gain something on an
 /// H200, but more than gain most of it only within a small share of the memory; and pages for all texts, or as there is
 /// room, but at least for a quarter of the longest ones.
 [[nodiscard]] Sizes choose_sizes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision,
-                                 MatrixInstructions instructions, std::uint32_t max_items, std::uint64_t device_bytes);
+                                 MatrixInstructions instructions, std::uint32_t most_items, std::uint64_t device_bytes);
 
 }  // namespace sluice::decoder

@@ -61,11 +61,11 @@ Prefixes::Prefixes(Device& device, const Sampling& sampling, std::uint32_t table
     memory.prefix_tables = tables;
 }
 
-std::uint32_t Prefixes::choose_tables(std::uint32_t max_items, const Sampling& sampling) {
+std::uint32_t Prefixes::choose_tables(std::uint32_t most_items, const Sampling& sampling) {
     constexpr std::uint32_t least_items[] = {1, 256, 4096};
     std::uint32_t tables = 1;
     const std::uint32_t most = std::min({most_prefix_tables, sampling.prefix_tables, sampling.max_length});
-    while (tables < most && max_items >= least_items[tables]) {
+    while (tables < most && most_items >= least_items[tables]) {
         ++tables;
     }
     return tables;

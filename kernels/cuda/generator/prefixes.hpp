@@ -16,8 +16,8 @@ public:
     /// complete. Blocks until done; leaves `steps` with arbitrary states.
     Prefixes(Device& device, const Sampling& sampling, std::uint32_t tables, Steps& steps, Memory& memory);
 
-    /// Number of tables that pays for chunks of up to `max_items` texts of at most max_length bytes.
-    [[nodiscard]] static std::uint32_t choose_tables(std::uint32_t max_items, const Sampling& sampling);
+    /// Number of tables that pays for chunks of up to `most_items` texts of at most max_length bytes.
+    [[nodiscard]] static std::uint32_t choose_tables(std::uint32_t most_items, const Sampling& sampling);
 
     [[nodiscard]] static std::uint64_t bytes(std::uint32_t tables, const StepSizes& sizes);
 

@@ -22,18 +22,18 @@ public:
 
 class CertifierOnGpu : public CertifiesOnGpu {
 protected:
-    [[nodiscard]] std::unique_ptr<Certifier> make_without_margin(std::uint32_t max_items, bool scores) {
+    [[nodiscard]] std::unique_ptr<Certifier> make_without_margin(std::uint32_t most_items, bool scores) {
         return cuda_kernels(Precision::fp32)
             .certifier.make_certifier(*device_,
                                       {.input_bytes = sizeof(Record),
                                        .classes = classes,
                                        .scores = scores,
-                                       .max_items = max_items,
+                                       .most_items = most_items,
                                        .batch = batch},
                                       exact_);
     }
-    [[nodiscard]] std::unique_ptr<Certifier> make(std::uint32_t max_items, bool scores) {
-        auto certifier = make_without_margin(max_items, scores);
+    [[nodiscard]] std::unique_ptr<Certifier> make(std::uint32_t most_items, bool scores) {
+        auto certifier = make_without_margin(most_items, scores);
         certifier->set_margin(margin_with(bound));
         return certifier;
     }

@@ -49,12 +49,12 @@ protected:
     }
 
     [[nodiscard]] Continuer continuer(DecoderKind kind, const RandomDecoder& model, const TokenSampling& sampling,
-                                      std::uint32_t max_items, std::uint64_t more_bytes = plenty) const {
+                                      std::uint32_t most_items, std::uint64_t more_bytes = plenty) const {
         return {decoder_kernels_of(DeviceKind::cuda, kind.precision),
                 *devices_.at(kind.instructions),
                 model,
                 sampling,
-                max_items,
+                most_items,
                 more_bytes};
     }
 

@@ -46,9 +46,9 @@ protected:
     }
 
     [[nodiscard]] TextWriter writer(GeneratorKind kind, const RandomGru& gru, const Sampling& sampling,
-                                    std::size_t max_items) const {
+                                    std::size_t most_items) const {
         return {generator_kernels_of(DeviceKind::cuda, kind.precision), gru, sampling, *devices_.at(kind.instructions),
-                static_cast<std::uint32_t>(max_items)};
+                static_cast<std::uint32_t>(most_items)};
     }
 
     /// All that this GPU and build have.
@@ -89,11 +89,11 @@ TEST_F(GeneratorOnGpu, WritesTheHostsBytesInFp32) {
             const std::vector<TextItem> items = test::some_text_items(300, sampling.max_length);
 
             const std::vector<WrittenText> expected = on_host(gru, sampling, items);
-            for (const std::size_t max_items :
+            for (const std::size_t most_items :
                  {std::size_t{300}, std::size_t{2000}}) {  // products of few rows, and many
-                const std::vector<WrittenText> texts = writer(Precision::fp32, gru, sampling, max_items).write(items);
+                const std::vector<WrittenText> texts = writer(Precision::fp32, gru, sampling, most_items).write(items);
 
-                ASSERT_EQ(texts, expected) << shape.hidden << " hidden, " << shape.layers << " layers, " << max_items;
+                ASSERT_EQ(texts, expected) << shape.hidden << " hidden, " << shape.layers << " layers, " << most_items;
             }
         }
     }

@@ -46,7 +46,7 @@ public:
                                                    {.input_bytes = sizeof(Pair),
                                                     .classes = classes,
                                                     .scores = true,
-                                                    .max_items = batch,
+                                                    .most_items = batch,
                                                     .batch = exact_batch},
                                                    exact_)) {
         certifier_->set_margin(margin_with(inner_bound));
@@ -90,7 +90,7 @@ protected:
                                           {.input_bytes = sizeof(Pair),
                                            .classes = classes,
                                            .scores = true,
-                                           .max_items = static_cast<std::uint32_t>(first.guesses.size()),
+                                           .most_items = static_cast<std::uint32_t>(first.guesses.size()),
                                            .batch = batch},
                                           exact);
         certifier->set_margin(margin_with(bound));

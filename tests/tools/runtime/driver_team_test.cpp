@@ -29,13 +29,13 @@ public:
 
     [[nodiscard]] std::unique_ptr<Model> make_model(Device& device, const ModelRoom& room) const override {
         room_ = room.device_bytes;
-        if (room.max_items == 13) {
+        if (room.most_items == 13) {
             throw Error(ExitCode::out_of_memory, {.id = "E-MEM-068", .where = std::string(device.name())});
         }
         return std::make_unique<FakeModel>(on_chunk_);
     }
 
-    [[nodiscard]] std::uint64_t least_room(std::uint32_t max_items) const override { return 100 * max_items; }
+    [[nodiscard]] std::uint64_t least_room(std::uint32_t most_items) const override { return 100 * most_items; }
 
     /// That the last model was given.
     [[nodiscard]] std::uint64_t room() const noexcept { return room_; }
