@@ -1,10 +1,15 @@
 #include "core/stage_error.hpp"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
+
+#include "core/program_name.hpp"
 
 namespace sluice {
 namespace {
@@ -30,12 +35,25 @@ Failure no_thread(const std::string& who) {
              .hint = "raise `ulimit -u`, `ulimit -v` or the cgroup's pids.max, or lower run.devices"}};
 }
 
-Failure defect(const std::exception& error, const std::string& who) {
+/// Of the exception that is being handled: "int".
+std::string type_of_current_exception() {
+    const std::type_info* const type = abi::__cxa_current_exception_type();
+    if (type == nullptr) {
+        return "unknown type";
+    }
+    const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(type->name(), nullptr, nullptr, nullptr),
+                                                           &std::free);
+    return fmt::format("type {}", name == nullptr ? type->name() : name.get());
+}
+
+Failure defect(const std::string& what, const std::string& who) {
+    const std::string& program = program_name();
+    const std::string whose = program == "sluice" ? program : fmt::format("an app of {}, or of sluice", program);
     return {ExitCode::internal,
             {.id = "E-RUN-001",
              .where = who,
-             .what = fmt::format("internal error: {}", escaped(error.what())),
-             .hint = "this is a defect of sluice; please report it with the job file"}};
+             .what = fmt::format("internal error: {}", escaped(what)),
+             .hint = fmt::format("this is a defect of {}; please report it with the job file", whose)}};
 }
 
 }  // namespace
@@ -74,9 +92,11 @@ Failure describe(const std::exception_ptr& failure, const std::string& who) {
                  .what = "out of memory",
                  .hint = "lower pipeline.depth or pipeline.chunk_items, or ask for more memory"}};
     } catch (const std::system_error& error) {
-        return error.code() == std::errc::resource_unavailable_try_again ? no_thread(who) : defect(error, who);
+        return error.code() == std::errc::resource_unavailable_try_again ? no_thread(who) : defect(error.what(), who);
     } catch (const std::exception& error) {
-        return defect(error, who);
+        return defect(error.what(), who);
+    } catch (...) {
+        return defect(fmt::format("an exception of {}, which is no std::exception", type_of_current_exception()), who);
     }
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <system_error>
 
+#include "core/program_name.hpp"
+
 namespace sluice {
 namespace {
 
@@ -65,6 +67,32 @@ TEST(Describe, KnowsThatMemoryRanOut) {
 
     EXPECT_EQ(described.code, ExitCode::out_of_memory);
     EXPECT_EQ(described.text.where, "rank 1 on n01");
+}
+
+TEST(Describe, NamesTheTypeOfAnExceptionOfAnyOther) {
+    const auto failure = std::make_exception_ptr(StageError(Stage::compute, {9, 63, 7}, std::make_exception_ptr(42)));
+
+    const Failure described = describe(failure, "rank 1 on n01");
+
+    EXPECT_EQ(described.code, ExitCode::internal);
+    EXPECT_EQ(described.text.id, "E-RUN-001");
+    EXPECT_EQ(described.text.where, "rank 1 on n01: compute of chunk 9 (items 63 to 69)");
+    EXPECT_EQ(described.text.what, "internal error: an exception of type int, which is no std::exception");
+    EXPECT_EQ(described.chunks, std::vector<std::uint64_t>{9});
+}
+
+TEST(Describe, TakesADefectForTheProgramsAppsToo) {
+    const auto hint = [](const char* program) {
+        name_program(program);
+        return describe(std::make_exception_ptr(std::runtime_error("ill")), "").text.hint;
+    };
+
+    const std::string of_sluice = hint("/opt/bin/sluice");
+    const std::string of_another = hint("build/my-app");
+    name_program("");
+
+    EXPECT_EQ(of_sluice, "this is a defect of sluice; please report it with the job file");
+    EXPECT_EQ(of_another, "this is a defect of an app of my-app, or of sluice; please report it with the job file");
 }
 
 TEST(Describe, KnowsThatThereWasNoThreadButNoOtherSystemError) {

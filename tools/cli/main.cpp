@@ -64,10 +64,7 @@ int sluice::main(int argc, char** argv, const Apps& apps) {
     } catch (const sluice::Error& error) {
         return leaves_it_to_the_first_rank(arguments, error.code()) ? fail_after_the_first_rank(error.code())
                                                                     : fail({error.code(), error.text()});
-    } catch (const std::exception&) {  // fails only this process
+    } catch (...) {  // fails only this process
         return fail(sluice::describe(std::current_exception(), ""));
-    } catch (...) {
-        return fail({sluice::ExitCode::internal,
-                     {"E-RUN-001", {}, "internal error: an unknown exception; please report it", {}}});
     }
 }
