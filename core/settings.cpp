@@ -84,8 +84,15 @@ float AppSettings::get_float(std::string_view name) const {
 
 const SettingValue& AppSettings::at(std::string_view name) const {
     const SettingValue* const value = find(name);
-    expects(value != nullptr, "an app asks for a setting that is none of its keys, or has no default");
+    if (value == nullptr) {
+        throw ContractViolation(
+            fmt::format("the app asks for '{}', which is none of its keys, or has no default", name));
+    }
     return *value;
+}
+
+void AppSettings::refuse_type(std::string_view name) {
+    throw ContractViolation(fmt::format("the app asks for '{}' as another type than its key has", name));
 }
 
 }  // namespace sluice

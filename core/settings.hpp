@@ -89,13 +89,14 @@ public:
     template <class Value>
     [[nodiscard]] const Value* find(std::string_view name) const {
         const SettingValue* const value = find(name);
-        return value == nullptr ? nullptr : &std::get<Value>(*value);
+        return value == nullptr ? nullptr : &value_as<Value>(name, *value);
     }
 
-    /// Value of a key that is present and holds a `Value`: bool, std::uint64_t, double, ….
+    /// Value of a key that is present and holds a `Value`: bool, std::uint64_t, double, …. Throws ContractViolation if
+    /// it does not.
     template <class Value>
     [[nodiscard]] const Value& get(std::string_view name) const {
-        return std::get<Value>(at(name));
+        return value_as<Value>(name, at(name));
     }
 
     /// A number that is present. One that is not 0 does not become 0: at least the least normal float.
@@ -110,6 +111,15 @@ public:
 
 private:
     [[nodiscard]] const SettingValue& at(std::string_view name) const;
+    [[noreturn]] static void refuse_type(std::string_view name);
+
+    template <class Value>
+    [[nodiscard]] static const Value& value_as(std::string_view name, const SettingValue& value) {
+        if (const Value* const held = std::get_if<Value>(&value)) {
+            return *held;
+        }
+        refuse_type(name);
+    }
 
     std::vector<Entry> entries_;  // in the order of the app's keys
     std::optional<std::filesystem::path> weights_;

@@ -41,6 +41,26 @@ TEST(AppKeys, AreReadFromTheFileAndFromTheCommandLine) {
     EXPECT_EQ(settings.get<std::string>("generate.mode"), "beam");
 }
 
+TEST(AppKeys, SayWhichOfThemAnAppMistakes) {
+    const AppSettings settings = parse(namegen_job).settings;
+    const auto violation = [](auto ask) -> std::string {
+        try {
+            ask();
+            return "none";
+        } catch (const ContractViolation& broken) {
+            return broken.what();
+        }
+    };
+
+    const std::string of_another_type = violation([&] { (void)settings.get<bool>("generate.temperature"); });
+    const std::string found_as_another = violation([&] { (void)settings.find<bool>("generate.temperature"); });
+    const std::string unknown = violation([&] { (void)settings.get<bool>("generate.heat"); });
+
+    EXPECT_EQ(of_another_type, "the app asks for 'generate.temperature' as another type than its key has");
+    EXPECT_EQ(found_as_another, of_another_type);
+    EXPECT_EQ(unknown, "the app asks for 'generate.heat', which is none of its keys, or has no default");
+}
+
 TEST(AppKeys, ReadBackToTheSameOnOtherRanks) {
     const AppSettings settings =
         parse(namegen_job, {set("generate.temperature=0.1"), set("generate.prefixes=a b.txt")}).settings;
