@@ -23,7 +23,8 @@ public:
     void missing() override {}
     void fixed(std::span<const std::byte> result) override {
         for (const OutputField& field : fields_) {
-            expects(result.size() >= field.count * sizeof(float), "a result is as long as its fields");
+            expects(result.size() >= field.count * sizeof(float),
+                    "the app's decode() gives a fixed result that is shorter than its columns");
             for (std::uint32_t i = 0; i < field.count && field.type == FieldType::float32; ++i) {
                 float value = 0;
                 std::memcpy(&value, result.data() + i * sizeof value, sizeof value);

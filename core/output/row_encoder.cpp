@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string_view>
 
 #include "core/config/config.hpp"
@@ -24,8 +25,10 @@ constexpr std::uint32_t pieces_per_thread = 4;                         // so tha
 
 void check_fields(std::span<const OutputField> fields) {
     expects(!fields.empty(), "an app has output fields");
+    std::set<std::string_view> names{"item"};
     for (const OutputField& field : fields) {
         expects(field.count > 0 && !field.name.empty(), "an output field has a name and a value");
+        expects(names.insert(field.name).second, "output fields have different names, and none is called item");
         for (const char byte : field.name) {
             const bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
                                (byte >= '0' && byte <= '9') || byte == '_';
@@ -61,6 +64,7 @@ std::uint32_t choose_encoders(const EncodingNeeds& needs) {
 }
 
 void check_format(OutputFormat format, std::span<const OutputField> fields) {
+    check_fields(fields);
     const auto refuse = [&](const std::string& what, const char* hint) {
         throw Error(ExitCode::configuration, {.id = "E-OUT-027",
                                               .where = "output.format",
@@ -94,7 +98,6 @@ void check_format(OutputFormat format, std::span<const OutputField> fields) {
 
 RowEncoder::RowEncoder(OutputFormat format, const ItemCodec& codec)
     : format_(format), codec_(codec), fields_(codec.output_fields()), result_bytes_(codec.shape().output_bytes) {
-    check_fields(fields_);
     check_format(format, fields_);
     expects(result_bytes_ > 0, "an app's results have bytes");
     use_threads(1);

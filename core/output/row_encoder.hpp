@@ -28,7 +28,7 @@ struct EncodingNeeds {
 [[nodiscard]] std::uint32_t choose_encoders(const EncodingNeeds& needs);
 
 /// Throws Error (configuration) if `format` cannot represent these columns (E-OUT-027), or those that a key adds
-/// (E-CFG-105).
+/// (E-CFG-105), and ContractViolation if no format can.
 void check_format(OutputFormat format, std::span<const OutputField> fields);
 
 /// Encodes results as an output file: a header, then rows. Called by one thread; others may help.

@@ -35,12 +35,18 @@ char* put_number(Number number, char* to) noexcept {
 
 /// One value of a row.
 struct Column {
+    std::string name{};
     FieldType type = FieldType::int32;
     std::uint32_t most_bytes = 0;  ///< Of a text.
     bool is_left_out = false;
     std::string before{};
     std::string after{};
 };
+
+/// With an article.
+std::string_view value_of(FieldType type) {
+    return type == FieldType::int32 ? "an int32" : type == FieldType::float32 ? "a float32" : "a text";
+}
 
 /// Of a field's name: "scores", "token_log_probabilities".
 std::string plural_of(std::string_view name) {
@@ -54,7 +60,8 @@ std::vector<Column> columns_of(OutputFormat format, std::span<const OutputField>
     std::vector<Column> columns;
     for (const OutputField& field : fields) {
         for (std::uint32_t i = 0; i < field.count; ++i) {
-            Column column{.type = field.type,
+            Column column{.name = field.is_array() ? fmt::format("{}_{}", field.name, i) : field.name,
+                          .type = field.type,
                           .most_bytes = field.most_bytes,
                           .is_left_out = format == OutputFormat::txt && !field.in_txt};
             if (format == OutputFormat::jsonl && i == 0) {
@@ -86,7 +93,9 @@ public:
         for (; !results.empty(); results = results.subspan(result_bytes)) {
             begin_row(first++);
             codec.decode(results.first(result_bytes), *this);
-            expects(next_ == columns_.size(), "a row has a value for every column");
+            if (next_ != columns_.size()) {
+                refuse("no more values");
+            }
             end_row();
         }
     }
@@ -127,7 +136,9 @@ public:
     }
 
     void missing() override {
-        expects(next_ < columns_.size(), "a row has no more values than columns");
+        if (next_ == columns_.size()) {
+            refuse("a missing value");
+        }
         if (format != OutputFormat::npy) {
             put_value(columns_[next_].type, longest_number,
                       [](char* to) { return format == OutputFormat::jsonl ? put("null", to) : to; });
@@ -141,7 +152,9 @@ public:
     }
 
     void fixed(std::span<const std::byte> result) override {
-        expects(next_ == 0 && result.size() == columns_.size() * value_bytes, "a fixed result has all values");
+        if (next_ != 0 || result.size() != columns_.size() * value_bytes) {
+            refuse(fmt::format("a fixed result of {} bytes", result.size()));
+        }
         if (format == OutputFormat::npy) {
             rows_.append(result);
             next_ = columns_.size();
@@ -170,7 +183,9 @@ private:
     /// `put` writes `longest` characters at most.
     template <class Put>
     void put_value(FieldType type, std::size_t longest, Put&& put_it) {
-        expects(next_ < columns_.size() && columns_[next_].type == type, "a row has the values of its columns");
+        if (next_ == columns_.size() || columns_[next_].type != type) {
+            refuse(value_of(type));
+        }
         const Column& column = columns_[next_++];
         if (column.is_left_out) {
             return;
@@ -182,14 +197,31 @@ private:
 
     /// As numpy's S type has it: zeros behind the bytes.
     void put_padded(std::string_view bytes) {
-        expects(next_ < columns_.size(), "a row has no more values than columns");
-        const std::size_t most = columns_[next_].most_bytes;
-        expects(bytes.size() <= most, "a text is no longer than its field says");
+        const std::size_t most = next_ == columns_.size() ? 0 : columns_[next_].most_bytes;
+        if (next_ == columns_.size() || bytes.size() > most) {
+            refuse(fmt::format("a text of {} bytes", bytes.size()));
+        }
         put_value(FieldType::text, most, [&](char* to) {
             std::memset(to, 0, most);
             put(bytes, to);
             return to + most;
         });
+    }
+
+    [[noreturn, gnu::cold]] void refuse(std::string_view got) const {
+        throw ContractViolation(fmt::format("the app's decode() gives {}, expected {}", got, expected()));
+    }
+
+    /// Of the next value.
+    [[nodiscard]] std::string expected() const {
+        if (next_ == columns_.size()) {
+            return "none after column " + columns_.back().name;
+        }
+        const Column& column = columns_[next_];
+        const std::string most = format == OutputFormat::npy && column.type == FieldType::text
+                                     ? fmt::format(" of at most {} bytes", column.most_bytes)
+                                     : "";
+        return fmt::format("{}{} for column {}", value_of(column.type), most, column.name);
     }
 
     void begin_row(std::uint64_t item) {

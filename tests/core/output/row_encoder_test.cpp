@@ -8,6 +8,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -251,6 +252,67 @@ TEST(RowEncoder, RefusesFieldsThatCannotStandInAFile) {
     EXPECT_THROW(make({{"a,b", FieldType::int32, 1}}), ContractViolation);
     EXPECT_THROW(make({{"", FieldType::int32, 1}}), ContractViolation);
     EXPECT_THROW(make({{"a", FieldType::int32, 0}}), ContractViolation);
+    EXPECT_THROW(make({{"a", FieldType::int32, 1}, {"b", FieldType::int32, 1}, {"a", FieldType::float32, 1}}),
+                 ContractViolation);
+    EXPECT_THROW(make({{"item", FieldType::int32, 1}}), ContractViolation);
+}
+
+/// A codec with the columns text, count and score, whose decode() is `decode`.
+class DecodingCodec final : public FieldsCodec {
+public:
+    explicit DecodingCodec(std::function<void(Row&)> decode)
+        : FieldsCodec({{.name = "text", .type = FieldType::text, .most_bytes = 4},
+                       {.name = "count"},
+                       {.name = "score", .type = FieldType::float32, .count = 2}}),
+          decode_(std::move(decode)) {}
+
+    void decode(std::span<const std::byte>, Row& row) const override { decode_(row); }
+
+private:
+    std::function<void(Row&)> decode_;
+};
+
+std::string violation(OutputFormat format, std::function<void(Row&)> decode) {
+    const DecodingCodec codec(std::move(decode));
+    RowEncoder encoder(format, codec);
+    try {
+        static_cast<void>(encoder.encode(0, 1, std::vector<std::byte>(codec.shape().output_bytes)));
+        return "none";
+    } catch (const ContractViolation& broken) {
+        return broken.what();
+    }
+}
+
+TEST(RowEncoder, SaysWhichColumnADecoderDoesNotFill) {
+    const auto fill = [](Row& row) {
+        row.text("abcd");
+        row.int32(1);
+        row.float32(1);
+        row.float32(2);
+    };
+    for (const OutputFormat format : {OutputFormat::csv, OutputFormat::jsonl, OutputFormat::npy}) {
+        EXPECT_EQ(violation(format, fill), "none");
+        EXPECT_EQ(violation(format, [](Row& row) { row.int32(1); }),
+                  format == OutputFormat::npy
+                      ? "the app's decode() gives an int32, expected a text of at most 4 bytes for column text"
+                      : "the app's decode() gives an int32, expected a text for column text");
+        EXPECT_EQ(violation(format,
+                            [](Row& row) {
+                                row.missing();
+                                row.missing();
+                                row.float32(1);
+                            }),
+                  "the app's decode() gives no more values, expected a float32 for column score_1");
+        EXPECT_EQ(violation(format,
+                            [&](Row& row) {
+                                fill(row);
+                                row.missing();
+                            }),
+                  "the app's decode() gives a missing value, expected none after column score_1");
+        EXPECT_THAT(violation(format, [](Row& row) { row.fixed({}); }), HasSubstr("decode() gives a fixed result"));
+    }
+    EXPECT_EQ(violation(OutputFormat::npy, [](Row& row) { row.text("abcde"); }),
+              "the app's decode() gives a text of 5 bytes, expected a text of at most 4 bytes for column text");
 }
 
 }  // namespace
