@@ -1,6 +1,10 @@
 #include "core/app.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "core/error.hpp"
 
 namespace sluice {
 
@@ -15,6 +19,20 @@ std::vector<AppKeys> Apps::keys() const {
         keys.push_back({.app = app->name(), .keys = app->keys()});
     }
     return keys;
+}
+
+void check_shape(std::string_view whose, const IoShape& shape, const IoShape& of_app) {
+    const auto described = [](const IoShape& of) {
+        return fmt::format("{} bytes in and {} out", of.input_bytes, of.output_bytes);
+    };
+    if (shape != of_app) {
+        throw ContractViolation(fmt::format("the shape of the app's {} is {}, that of its OpenApp {}", whose,
+                                            described(shape), described(of_app)));
+    }
+    if (shape.input_bytes == 0 || shape.output_bytes == 0) {
+        throw ContractViolation(
+            fmt::format("the shape of the app's {} is {}; neither may be 0", whose, described(shape)));
+    }
 }
 
 std::unique_ptr<LoadedApp> load_alone(const OpenApp& app, const WeightBlob& weights, Precision precision,

@@ -171,6 +171,10 @@ private:
     std::vector<const App*> apps_;
 };
 
+/// Throws ContractViolation unless `shape`, of the app's `whose` ("codec", "model"), is what its OpenApp says, and no
+/// size is 0.
+void check_shape(std::string_view whose, const IoShape& shape, const IoShape& of_app);
+
 /// Calls app.load() and packs the weights in this process alone, on up to `threads` threads.
 [[nodiscard]] std::unique_ptr<LoadedApp> load_alone(const OpenApp& app, const WeightBlob& weights, Precision precision,
                                                     DeviceKind kind, std::uint32_t threads);

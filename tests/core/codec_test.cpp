@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/app.hpp"
 #include "tests/support/output_codecs.hpp"
 
 namespace sluice {
@@ -61,6 +62,20 @@ TEST(ItemCodec, LeavesTheRecordsOfTextToTheApp) {
     std::array<std::byte, 8> record{};
 
     EXPECT_THROW(FieldsCodec({{"text", FieldType::text, 1}}).write_missing(record), ContractViolation);
+}
+
+TEST(CheckShape, RefusesOneThatTheAppDoesNotSayOrThatIsEmpty) {
+    EXPECT_NO_THROW(check_shape("model", {260, 268}, {260, 268}));
+    EXPECT_THROW(check_shape("model", {260, 0}, {260, 0}), ContractViolation);
+    EXPECT_THROW(check_shape("model", {0, 268}, {0, 268}), ContractViolation);
+    try {
+        check_shape("model", {260, 276}, {260, 268});
+        ADD_FAILURE() << "not refused";
+    } catch (const ContractViolation& broken) {
+        EXPECT_STREQ(broken.what(),
+                     "the shape of the app's model is 260 bytes in and 276 out, that of its OpenApp 260 bytes in and "
+                     "268 out");
+    }
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
     try {
         device = make_device_at(index);
         model = app_.make_model(*device, room_on(*device, index));
+        check_shape("model", model->shape(), options_.memory.shape);
         expects(model->lag() == app_.lag(), "a model holds more or fewer chunks back than its app says");
         if (!options_.sample.empty()) {
             model->calibrate(*device->make_stream({}), options_.sample);

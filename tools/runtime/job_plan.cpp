@@ -125,6 +125,7 @@ OpenedJob open_job(const JobConfig& job, const Apps& apps, PhaseLog& phases, Ope
     }
     AppFiles app_files = open_app_files(job.settings, *app);  // before the codec reads them
     auto codec = app->make_codec();
+    check_shape("codec", codec->shape(), app->shape());
     check_format(job.output.format, codec->output_fields());
     opening.stop();
     std::future<Weights> reading = std::async(std::launch::async, [&] {

@@ -83,6 +83,7 @@ MeasuredCosts measure(const PreparedJob& job) {
                             .work_bytes = app->least_room(measured),
                             .weight_bytes = app->weights() == nullptr ? 0 : app->weights()->bytes()};
     const std::unique_ptr<Model> model = app->make_model(*device, room_on_device(needs, memory, 1, device->name()));
+    check_shape("model", model->shape(), shape);
     const std::uint64_t items = app->sample_items() != 0 ? job.source->count() : job.source->known().count;
     std::string sample =
         read_sample(*job.source, items, std::max(app->sample_items(), least_sample_items), shape.input_bytes);

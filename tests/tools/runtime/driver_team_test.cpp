@@ -122,6 +122,22 @@ std::string id_of_absence() {
     return no_cuda == "built without CUDA" ? "E-GPU-063" : no_cuda == "no NVIDIA driver" ? "E-GPU-061" : "E-GPU-064";
 }
 
+TEST(DriverTeam, RefusesAModelOfAnotherShapeThanItsApp) {
+    const TeamApp app;
+    const FakeSource source(10);
+    MemoryWriter writer;
+    test::LocalServer server({.devices = 1, .driver = {.depth = 2, .chunk_items = 5}}, source, writer);
+    MemoryNeeds needs = needs_of(app, 5);
+    needs.shape.output_bytes += 8;
+    DriverTeam team(app, server.endpoints,
+                    {.places = {{.number = 0}},
+                     .pipeline = {.depth = 2, .chunk_items = 5},
+                     .memory = needs,
+                     .chunks = server.grid.chunks()});
+
+    EXPECT_THROW(server.run(), ContractViolation);
+}
+
 TEST(DeviceNumber, IsThatOfTheGpuOfThisUuidOrTheOneThatCudaHasGivenIt) {
     const std::vector<DevicePlace> places{{.number = 3}, {.number = 5}};
 
