@@ -105,6 +105,19 @@ TEST(MpiPoison, ThatADeviceFailsOnIsFoundWhicheverRankHasIt) {
     EXPECT_EQ(job.report().at("run").at("failed_items"), nlohmann::json::array({13}));
 }
 
+TEST(Poison, ThatADeviceFailsOnAloneIsNamed) {
+    const EchoJob job(items_with(13, "fail"));
+    const std::vector<std::string> settings{"pipeline.chunk_items=2"};
+
+    for (int attempt = 1; attempt <= 3; ++attempt) {
+        EXPECT_THAT(job.run(0, settings).err, HasSubstr("compute of chunk 6 (items 12 to 13): internal error: the"));
+    }
+    const ProcessResult alone = job.run(0, settings);
+
+    EXPECT_EQ(alone.exit_code, 70);
+    EXPECT_THAT(alone.err, HasSubstr("compute of chunk 6 (items 13 to 13): internal error: the device is sick"));
+}
+
 TEST(Deaths, OfWhichNobodyKnowsTheItemAreTriedThreeTimes) {
     const EchoJob job(items_with(0, "poison"));  // kills its reader
 

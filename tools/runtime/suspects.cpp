@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/model_runner.hpp"
+#include "core/stage_error.hpp"
 #include "core/standard_error.hpp"
 #include "core/wording.hpp"
 #include "tools/runtime/driver_team.hpp"
@@ -74,8 +76,7 @@ public:
             const std::size_t at = range.first - chunk.first;
             activity_.work(Stage::compute, id);
             ranges_.begin(range);
-            const auto of_range =
-                device_.compute(std::span(items).subspan(at * shape_.input_bytes, range.count * shape_.input_bytes));
+            const auto of_range = compute_range(id, range, std::span(items).subspan(at * shape_.input_bytes));
             std::ranges::copy(of_range, std::span(outputs).subspan(at * shape_.output_bytes).begin());
             ranges_.end(range);
         };
@@ -91,6 +92,17 @@ public:
     [[nodiscard]] const std::vector<std::uint64_t>& failed() const noexcept { return failed_; }
 
 private:
+    /// The outputs of the items of `range`, a part of chunk `id`, which are the first ones at `items`.
+    std::span<const std::byte> compute_range(std::uint64_t id, const ItemRange& range,
+                                             std::span<const std::byte> items) {
+        try {
+            return device_.compute(items.first(range.count * shape_.input_bytes));
+        } catch (...) {
+            throw StageError(Stage::compute, {.id = id, .first = range.first, .count = range.count},
+                             std::current_exception());
+        }
+    }
+
     const RankContext& context_;
     const PreparedJob& job_;
     const OpenAttempt& attempt_;
