@@ -41,6 +41,26 @@ std::string take(std::map<std::string, std::string>& values, std::string_view na
     return node.empty() ? std::string() : node.mapped();
 }
 
+/// The first place of file number `file` of `of` among the files of `among` from that number on, if it is there.
+std::optional<std::size_t> place_of(const std::string& of, std::size_t file, const std::string& among) {
+    const std::string_view digest = std::string_view(of).substr(file * input_digest_length, input_digest_length);
+    for (std::size_t i = file; !digest.empty() && i * input_digest_length < among.size(); ++i) {
+        if (std::string_view(among).substr(i * input_digest_length, input_digest_length) == digest) {
+            return i;
+        }
+    }
+    return std::nullopt;
+}
+
+/// What file number `file` of `now`, the first that differs, was in `was`.
+std::string history_of(const std::string& was, const std::string& now, std::size_t file) {
+    if (const auto place = place_of(now, file, was)) {
+        return fmt::format("was file {}", *place + 1);
+    }
+    const bool is_new = file * input_digest_length == was.size() || place_of(was, file, now);
+    return is_new ? "was not there" : "has other content";
+}
+
 /// By the digests of two runs of several files each; `is` names the files of the second one.
 std::string difference_of_files(const std::string& was, const std::string& now, const RunIdentity& is) {
     if (was == now || was.empty() || now.empty()) {  // if one has a single file, its input says so
@@ -52,7 +72,7 @@ std::string difference_of_files(const std::string& was, const std::string& now, 
         return fmt::format("input file {} (was there, is missing)", file + 1);
     }
     return fmt::format("input file {}, {} ({})", file + 1, quoted(is.input_files[file].native()),
-                       static_cast<std::size_t>(first) == was.size() ? "was not there" : "has other content");
+                       history_of(was, now, file));
 }
 
 [[noreturn]] void refuse_damaged(const std::filesystem::path& where) {

@@ -75,6 +75,21 @@ TEST(RunIdentity, NamesTheFirstFileThatDiffers) {
     EXPECT_THAT(differences(was, decode_run_identity(encode(was), "job.json")), IsEmpty());
 }
 
+TEST(RunIdentity, TellsAFileThatCameOrWentFromOneThatHasChanged) {
+    const auto first_difference = [](const std::string& was, const std::string& is) {
+        return differences(of_files("some files", was, {}), of_files("other files", is, {"a", "b", "c", "d"})).front();
+    };
+    const std::string a = "aaaaaaa0";
+    const std::string b = "aaaaaaa1";
+    const std::string c = "aaaaaaa2";
+
+    EXPECT_EQ(first_difference(a + b + c, b + c), "input file 1, 'a' (was file 2)");
+    EXPECT_EQ(first_difference(a + b + c, a + c + b), "input file 2, 'b' (was file 3)");
+    EXPECT_EQ(first_difference(a + c, a + b + c), "input file 2, 'b' (was not there)");
+    EXPECT_EQ(first_difference(a + b, a + a), "input file 2, 'b' (has other content)");
+    EXPECT_EQ(first_difference(a + b, a + c + c), "input file 2, 'b' (has other content)");
+}
+
 TEST(RunIdentity, LeavesOutDigestsWhereThereIsASingleFile) {
     RunIdentity one = example();
     one.settings.emplace_back("input", "1 file");
