@@ -114,6 +114,17 @@ private:
                            count_of(ranks, "rank"), std::max(1U, most / ranks / cpus_per_core(rank)));
     }
 
+    /// Cores of its own for each of the node's `ranks`, or fewer ranks where masks hold all cores or there are too few.
+    [[nodiscard]] std::string remedy_for_shared(const RankFacts& rank, std::uint32_t needed,
+                                                std::uint32_t ranks) const {
+        if (rank.mask == rank.allowed) {
+            return remedies_.ranks_per_node(std::max(1U, rank.mask_cores / rank.threads));
+        }
+        const std::uint32_t most = most_cpus(rank);
+        return needed <= most / ranks ? remedies_.cpus_per_rank(needed, ranks)
+                                      : remedies_.ranks_per_node(std::max(1U, most / needed));
+    }
+
     void look_at(const RankFacts& rank, std::uint32_t ranks) {
         if (!rank.why_unbindable.empty()) {
             say(rank, "W-HWL-077", "threads are not bound to their CPUs: " + rank.why_unbindable, "");
@@ -133,10 +144,8 @@ private:
                             count_of(rank.allowed_cores, "core")),
                 "raise the quota (cpu.max), or reserve cores");
         } else if (!rank.has_own_cores) {
-            const bool is_whole = rank.mask == rank.allowed;
             say(rank, "W-HWL-133", fmt::format("share {} (CPUs {})", count_of(rank.mask_cores, "core"), rank.mask),
-                is_whole ? remedies_.ranks_per_node(std::max(1U, rank.mask_cores / rank.threads))
-                         : remedies_.cpus_per_rank(needed, ranks));
+                remedy_for_shared(rank, needed, ranks));
         } else if (rank.own_cores < rank.threads) {
             say(rank, "W-HWL-132",
                 fmt::format("{} for {} that need one each", count_of(rank.own_cores, "core"),

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,6 +122,29 @@ TEST(DoctorCores, FindsRanksThatShareThem) {
 
     EXPECT_EQ(finding.what, "ranks 0-1 on n01: share 2 cores (CPUs 0-1)");
     EXPECT_EQ(finding.remedy, "#SBATCH --ntasks-per-node=1");
+}
+
+TEST(DoctorCores, AdvisesFewerRanksWhereTheNodeHasNoCoreForEach) {
+    const auto remedy_of = [](std::uint32_t cpus) {
+        DoctorFacts facts = sound_host();
+        facts.launch.launcher = Launcher::mpirun;
+        facts.launch.slurm_job = {};
+        facts.ranks.push_back(facts.ranks.back());
+        facts.ranks.back().rank = 2;
+        for (RankFacts& rank : facts.ranks) {  // as with --bind-to core:overload-allowed
+            rank.mask = "0";
+            rank.allowed = fmt::format("0-{}", cpus - 1);
+            rank.mask_cpus = rank.mask_cores = rank.threads = 1;
+            rank.machine_cpus = rank.allowed_cores = cpus;
+            rank.has_own_cores = false;
+        }
+        facts.ranks.back().mask = fmt::format("1-{}", cpus - 1);
+        facts.ranks.back().has_own_cores = true;
+        return only(facts, "W-HWL-133").remedy;
+    };
+
+    EXPECT_EQ(remedy_of(2), "mpirun --map-by ppr:2:node sluice …");
+    EXPECT_EQ(remedy_of(4), "mpirun --map-by ppr:3:node:pe=1 sluice …");
 }
 
 TEST(DoctorCores, FindsAQuota) {
