@@ -9,7 +9,7 @@ FOLDER has config.json and model.safetensors, or its index; for prompts as text,
 they are cut as GPT-2 cuts texts. Prompts are random token ids of mixed length otherwise. Everything is greedy and fp32.
 At the first token that differs, the reference's scores of both have to be closer than --tie: such ties are listed, and
 other differences too. The sum of the new tokens' log-probabilities, which follows from all scores, is compared with the
-reference's for the same tokens. Exit code 1: something differs; 69: the reference is not installed.
+reference's for the same tokens. Exit code 1: something differs; 66: a file is missing; 69: the reference is not installed.
 """
 
 import argparse
@@ -24,6 +24,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "train"))
 
+NO_INPUT = 66
 UNAVAILABLE = 69
 
 
@@ -150,4 +151,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except FileNotFoundError as missing:
+        print(f"error: {missing.filename}: {missing.strerror}", file=sys.stderr)
+        sys.exit(NO_INPUT)

@@ -8,6 +8,7 @@ import argparse
 import pathlib
 import sys
 
+import safetensors_file  # first: says what is missing  # noqa: F401  # pylint: disable=unused-import
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "train"))

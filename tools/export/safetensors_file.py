@@ -9,8 +9,11 @@ import pathlib
 import struct
 import sys
 
-import numpy
-import torch
+try:
+    import numpy
+    import torch
+except ImportError as error:
+    sys.exit(f"error: {error.name} is missing; apt-get install python3-torch python3-numpy, or pip install torch numpy")
 
 DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 ALIGNMENT = 8  # bytes; the header is padded with spaces, so that the data starts on a multiple
