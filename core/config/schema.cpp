@@ -55,6 +55,23 @@ std::string rows_of(std::span<const AppKeys> apps, IsMeant is_meant) {
     return text;
 }
 
+/// Throws ContractViolation if an app cannot have this key.
+void check_own(const KeySpec& key, bool is_taken) {
+    const auto check = [&](bool is_met, std::string_view what) {
+        if (!is_met) {
+            throw ContractViolation(fmt::format("the app's key '{}' {}", key.full_name(), what));
+        }
+    };
+    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    const auto is_in_section = [&](char c) { return c == '.' || letters.find(c) != std::string_view::npos; };
+    check(!key.section.empty(), "stands in no section");
+    check(!key.name.empty() && key.name.find_first_not_of(letters) == std::string_view::npos &&
+              std::ranges::all_of(key.section, is_in_section),
+          "has other characters than letters, digits, _ and -");
+    check(key.type != KeyType::paths, "names several files");
+    check(!is_taken, "has the name of another key");
+}
+
 }  // namespace
 
 JobSchema::JobSchema(std::span<const AppKeys> apps, std::string_view app) {
@@ -68,9 +85,7 @@ JobSchema::JobSchema(std::span<const AppKeys> apps, std::string_view app) {
             continue;
         }
         for (const KeySpec& key : owner.keys) {
-            expects(!key.section.empty(), "an app's key stands in a section");
-            expects(key.type != KeyType::paths, "an app's key names one file");
-            expects(!is_known || find(key.full_name()) == nullptr, "an app's key has the name of another key");
+            check_own(key, is_known && find(key.full_name()) != nullptr);
             own_.push_back(&key);
             keys_.push_back(&key);
         }

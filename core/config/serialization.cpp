@@ -88,8 +88,18 @@ std::optional<SettingValue> default_value(const KeySpec& key) {
     if (key.fallback.empty()) {
         return std::nullopt;
     }
-    const toml::table table = toml::parse(fmt::format("v = {}", key.fallback));
-    return read_value(key, *table.get("v"), {}, key.full_name());
+    const auto refuse = [&](std::string_view why) {
+        return ContractViolation(fmt::format("the default of the app's key '{}', {}, cannot be read: {}",
+                                             key.full_name(), key.fallback, why));
+    };
+    try {
+        const toml::table table = toml::parse(fmt::format("v = {}", key.fallback));
+        return read_value(key, *table.get("v"), {}, key.full_name());
+    } catch (const toml::parse_error& error) {
+        throw refuse(error.description());
+    } catch (const Error& error) {
+        throw refuse(error.text().what);
+    }
 }
 
 AppSettings default_settings(std::span<const KeySpec> keys) {

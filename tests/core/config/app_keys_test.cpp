@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -130,11 +131,31 @@ TEST(AppKeys, AreRequiredWhereTheySaySo) {
               "t.json");
 }
 
-TEST(AppKeys, CannotTakeTheNameOfAKeyOfEveryJob) {
-    constexpr KeySpec key{.section = "run", .name = "device"};
-    const AppKeys owner{.app = "classifier", .keys = {&key, 1}};
+TEST(AppKeys, AreNamedWhereAnAppCannotHaveThem) {
+    const auto violation = [](const KeySpec& key) -> std::string {
+        const AppKeys owner{.app = "classifier", .keys = {&key, 1}};
+        try {
+            (void)JobSchema({&owner, 1}, "classifier");
+            (void)default_settings(owner.keys);
+            return "none";
+        } catch (const ContractViolation& broken) {
+            return broken.what();
+        }
+    };
 
-    EXPECT_THROW((void)JobSchema({&owner, 1}, "classifier"), ContractViolation);
+    EXPECT_EQ(violation({.section = "words", .name = "least"}), "none");
+    EXPECT_EQ(violation({.section = "run", .name = "device"}),
+              "the app's key 'run.device' has the name of another key");
+    EXPECT_EQ(violation({.name = "least"}), "the app's key 'least' stands in no section");
+    EXPECT_EQ(violation({.section = "words", .name = "at least"}),
+              "the app's key 'words.at least' has other characters than letters, digits, _ and -");
+    EXPECT_EQ(violation({.section = "words", .name = "files", .type = KeyType::paths}),
+              "the app's key 'words.files' names several files");
+    EXPECT_THAT(violation({.section = "words", .name = "least", .type = KeyType::integer, .fallback = "seven"}),
+                testing::StartsWith("the default of the app's key 'words.least', seven, cannot be read: "));
+    EXPECT_EQ(
+        violation({.section = "words", .name = "least", .type = KeyType::integer, .most = 5, .fallback = "9"}),
+        "the default of the app's key 'words.least', 9, cannot be read: words.least: got 9, expected an integer 0..5");
 }
 
 TEST(AppKeys, NameFilesThatNoOutputReplaces) {
