@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -123,9 +124,19 @@ void on_crash(int signal) {
     raise(signal);
 }
 
+/// Of an app or a library: "STOP" in Fortran calls exit(0). Other codes say themselves that the run has failed, and are
+/// MPI's way to end a process.
+void on_early_exit(int status, void*) {
+    if (status == 0 && crash_report.board.load() != nullptr) {
+        say("sluice: exit(0) was called in the middle of the run, by the app or a library\n");
+        std::abort();
+    }
+}
+
 }  // namespace
 
 CrashReports::CrashReports(RankBoard& board, const std::string& host) {
+    [[maybe_unused]] static const int once = ::on_exit(&on_early_exit, nullptr);
     crash_report.board.store(&board);
     std::strncpy(crash_report.host.data(), host.c_str(), crash_report.host.size() - 1);
     // For the main thread only.

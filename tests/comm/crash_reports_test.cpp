@@ -49,5 +49,37 @@ TEST(CrashReports, TellOfThreadsThatCrashAtOnce) {
     }
 }
 
+[[noreturn]] void exit_in_a_thread(int status, const std::filesystem::path& file) {
+    const rlimit no_core{};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    RankBoard board;
+    board.mine().chunk = 12;
+    board.mine().stage = Stage::compute;
+    const CrashReports reports(board, "n07");
+    CrashReports::leave_behind(file);
+    std::thread([status] { std::exit(status); }).join();
+    std::abort();
+}
+
+TEST(CrashReports, TakeAnExitWithZeroForACrash) {
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "crash";
+
+    EXPECT_EXIT(exit_in_a_thread(0, file), testing::KilledBySignal(SIGABRT),
+                "exit.0. was called in the middle of the run.*died: SIGABRT in compute of chunk 12");
+    EXPECT_THAT(test::contents(file), HasSubstr("chunk 12\n"));
+    EXPECT_EXIT(exit_in_a_thread(3, folder.path() / "none"), testing::ExitedWithCode(3), "");
+}
+
+TEST(CrashReports, LetTheProcessExitWhenTheyHaveEnded) {
+    const auto exit_after = [] {
+        RankBoard board;
+        { const CrashReports reports(board, "n07"); }
+        std::exit(0);
+    };
+
+    EXPECT_EXIT(exit_after(), testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace sluice
