@@ -31,7 +31,9 @@ bool announces_limit(const ReceivedSignal& received) {
 
 SignalAnswer answer_signal(const ReceivedSignal& received) {
     if (received.asked != 0) {
-        return repeats_first(received)     ? SignalAnswer::ignore
+        // Beyond a soft limit of CPU time the kernel repeats its signal each second, until the hard one.
+        const bool is_no_wish = repeats_first(received) || received.signal == SIGXCPU;
+        return is_no_wish                  ? SignalAnswer::ignore
                : announces_limit(received) ? SignalAnswer::remember
                                            : SignalAnswer::end;
     }

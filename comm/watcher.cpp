@@ -30,7 +30,7 @@ constexpr std::chrono::seconds longest_dump{1};
 sigset_t watched_signals() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int signal : {SIGTERM, SIGINT, SIGUSR1}) {
+    for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGXCPU}) {
         sigaddset(&set, signal);
     }
     return set;

@@ -16,7 +16,7 @@
 
 namespace sluice {
 
-/// Blocks SIGTERM, SIGINT and SIGUSR1 for the calling thread and those it starts, so that only a Watcher receives them.
+/// Blocks SIGTERM, SIGINT, SIGUSR1 and SIGXCPU for the calling thread and those it starts, so that only a Watcher receives them.
 /// They stay blocked: a launcher that signals because one rank failed must not end another before it has printed its
 /// message. Call before the first thread is started.
 void block_signals();

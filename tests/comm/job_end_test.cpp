@@ -80,6 +80,18 @@ const std::array signals{
               {.signal = SIGTERM, .phase = serving, .asked = SIGUSR1, .since_first = 10ms},
               SignalAnswer::ignore},
 
+    // A soft limit of CPU time (ulimit -St).
+    SignalRow{"the first one", {.signal = SIGXCPU, .phase = serving}, SignalAnswer::drain},
+    SignalRow{"the kernel's next one",
+              {.signal = SIGXCPU, .phase = serving, .asked = SIGXCPU, .since_first = 5s},
+              SignalAnswer::ignore},
+    SignalRow{"one after a signal of the user's",
+              {.signal = SIGXCPU, .phase = serving, .asked = SIGTERM, .since_first = 5s},
+              SignalAnswer::ignore},
+    SignalRow{"a signal of the user's after it",
+              {.signal = SIGTERM, .phase = serving, .asked = SIGXCPU, .since_first = 5s},
+              SignalAnswer::end},
+
     // While a stop is under way that no signal has asked for.
     SignalRow{"Slurm's notice of the time limit",
               {.signal = SIGUSR1, .phase = serving, .asked = SIGUSR1, .reason = StopReason::time_limit},

@@ -60,7 +60,7 @@ TEST_P(Stop, FinishesWhatIsInFlightAndReportsIt) {
     job.expect_unfinished();
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, Stop, testing::Values(SIGTERM, SIGINT, SIGUSR1),
+INSTANTIATE_TEST_SUITE_P(Signals, Stop, testing::Values(SIGTERM, SIGINT, SIGUSR1, SIGXCPU),
                          [](const auto& test) { return "Signal" + std::to_string(test.param); });
 
 class Crash : public testing::TestWithParam<int> {};
