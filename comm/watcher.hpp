@@ -16,9 +16,9 @@
 
 namespace sluice {
 
-/// Blocks SIGTERM, SIGINT, SIGUSR1 and SIGXCPU for the calling thread and those it starts, so that only a Watcher receives them.
-/// They stay blocked: a launcher that signals because one rank failed must not end another before it has printed its
-/// message. Call before the first thread is started.
+/// Blocks SIGTERM, SIGINT, SIGUSR1 and SIGXCPU for the calling thread and those it starts, so that only a Watcher
+/// receives them. They stay blocked: a launcher that signals because one rank failed must not end another before it has
+/// printed its message. Call before the first thread is started.
 void block_signals();
 
 /// A thread that notices signals, the death of another rank of the node, and hangs, and does what answer_signal() and
