@@ -6,7 +6,6 @@
 
 namespace sluice::decoder {
 
-constexpr std::uint32_t quantised_warps = quantised_threads / warp_lanes;
 /// Many times what run at a time: rows differ.
 constexpr std::uint32_t most_quantised_blocks = 64 * hopper_multiprocessors;
 

@@ -14,7 +14,6 @@
 
 namespace sluice::decoder {
 
-constexpr std::uint32_t quantised_warps = quantised_threads / warp_lanes;
 constexpr std::uint32_t quantised_blocks_together = 5;  // on a multiprocessor
 constexpr std::uint32_t code_rounds = 4;                // whose loads are in flight together
 

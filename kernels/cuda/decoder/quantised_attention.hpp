@@ -21,7 +21,8 @@ struct QuantisedKernels {
     void (*attend)(Memory, Attention, Cache, std::uint32_t layer, Attending);
     void (*write_cache)(Memory, const void* keys, std::uint32_t stride, Cache, std::uint32_t layer);
 };
-inline constexpr std::uint32_t quantised_threads = 128;
+inline constexpr std::uint32_t quantised_warps = 4;
+inline constexpr std::uint32_t quantised_threads = 32 * quantised_warps;
 
 // A source each: they take long to compile.
 [[nodiscard]] QuantisedKernels fp8_kernels(Precision precision, std::uint32_t head_size);
