@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,9 +52,10 @@ void check_cuda_driver();
 [[nodiscard]] std::string cuda_device_kind(std::uint32_t index);
 
 /// Starts CUDA's driver and the contexts of these GPUs, by their indexes, one after the other: the driver makes no two
-/// at once, and so the first is there before the last. Empty: of all that this process sees. False if there are none,
-/// or one does not start.
-[[nodiscard]] bool start_cuda_contexts(std::vector<std::uint32_t> gpus);
+/// at once, and so the first is there before the last; `started` is told of each. Empty: of all that this process sees.
+/// False if there are none, or one does not start.
+[[nodiscard]] bool start_cuda_contexts(std::vector<std::uint32_t> gpus,
+                                       const std::function<void(std::uint32_t gpu)>& started);
 
 /// Less than the GPU has, so that it runs what others would; at most what it has.
 struct CudaDeviceOptions {

@@ -47,7 +47,7 @@ std::string cuda_device_kind(std::uint32_t) {
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the one with CUDA changes them
-bool start_cuda_contexts(std::vector<std::uint32_t>) {
+bool start_cuda_contexts(std::vector<std::uint32_t>, const std::function<void(std::uint32_t)>&) {
     return false;
 }
 

@@ -196,15 +196,19 @@ std::string why_no_cuda() {
     return status != cudaSuccess ? cudaGetErrorString(status) : count == 0 ? "none visible" : "";
 }
 
-bool start_cuda_contexts(std::vector<std::uint32_t> gpus) {
+bool start_cuda_contexts(std::vector<std::uint32_t> gpus, const std::function<void(std::uint32_t)>& started) {
     const std::uint32_t count = cuda_device_count();
     if (gpus.empty()) {
         gpus.resize(count);
         std::iota(gpus.begin(), gpus.end(), 0U);
     }
     return !gpus.empty() && std::ranges::all_of(gpus, [&](std::uint32_t gpu) {
-        return gpu < count && cudaSetDevice(static_cast<int>(gpu)) == cudaSuccess &&
-               cudaFree(nullptr) == cudaSuccess;  // the customary way to ask for a GPU's context
+        const bool starts = gpu < count && cudaSetDevice(static_cast<int>(gpu)) == cudaSuccess &&
+                            cudaFree(nullptr) == cudaSuccess;  // the customary way to ask for a GPU's context
+        if (starts) {
+            started(gpu);
+        }
+        return starts;
     });
 }
 

@@ -121,10 +121,15 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
 }
 
 std::unique_ptr<Device> DriverTeam::make_device_at(std::uint32_t index) const {
-    if (options_.device == DeviceKind::cuda && options_.driver_start != nullptr) {
+    const bool starts_early = options_.device == DeviceKind::cuda && options_.driver_start != nullptr;
+    if (starts_early) {
         options_.driver_start->wait_for_turn();
     }
-    return make_device(options_.device, device_number(options_.places, options_.gpus, index));
+    const std::uint32_t number = device_number(options_.places, options_.gpus, index);
+    if (starts_early) {
+        options_.driver_start->wait_for(number);
+    }
+    return make_device(options_.device, number);
 }
 
 ModelRoom DriverTeam::room_on(const Device& device, std::uint32_t index) const {

@@ -38,6 +38,7 @@ TEST_F(DriverStartInTurn, WaitsAndPassesItOn) {
 
     turn_.give();
     start->wait_for_turn();
+    start->wait_for(0);
     EXPECT_TRUE(came_);
 
     start.reset();
@@ -54,6 +55,15 @@ TEST_F(DriverStartInTurn, PassesItOnWhenItEndsBefore) {
 
 TEST(DriverStart, HasItsTurnAtOnceWhereThereAreNone) {
     DriverStart().wait_for_turn();
+}
+
+TEST(DriverStart, KeepsNobodyWaitingForAGpuThatIsNotThere) {
+    const DriverStart start({4000});
+
+    start.wait_for(0);
+    start.wait_for(4000);
+
+    EXPECT_EQ(start.took(), std::nullopt);
 }
 
 }  // namespace

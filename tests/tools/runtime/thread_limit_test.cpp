@@ -72,6 +72,7 @@ TEST(ThreadLimit, LetsTheNextRankStartItsGpusWhereThereIsNoThreadToStartOnesOwn)
     const DriverStart start(
         {}, {.wait = [&](const std::stop_token&) { waited = true; }, .pass_on = [&] { passed_on = true; }});
     start.wait_for_turn();
+    start.wait_for(0);
 
     EXPECT_TRUE(passed_on);
     EXPECT_FALSE(waited);
