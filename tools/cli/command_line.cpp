@@ -122,11 +122,11 @@ ParsedArguments parse_arguments(const Command& command, Arguments arguments, con
 }  // namespace
 
 std::span<const Command> commands() {
-    static const std::array all{run_command,         resume_command, verify_command,     diff_command,
-                                check_command,       apps_command,   topo_command,       doctor_command,
-                                script_command,      submit_command, status_command,     drain_command,
-                                cancel_command,      ladder_command, exec_command,       follow_command,
-                                stop_reason_command, help_command,   completion_command, version_command};
+    static const std::array all{run_command,    resume_command, verify_command,      diff_command,   scale_command,
+                                check_command,  apps_command,   topo_command,        doctor_command, script_command,
+                                submit_command, status_command, drain_command,       cancel_command, ladder_command,
+                                exec_command,   follow_command, stop_reason_command, help_command,   completion_command,
+                                version_command};
     return all;
 }
 

@@ -45,6 +45,7 @@ extern const Command run_command;          // cmd_run.cpp
 extern const Command resume_command;       // cmd_run.cpp
 extern const Command verify_command;       // cmd_verify.cpp
 extern const Command diff_command;         // cmd_diff.cpp
+extern const Command scale_command;        // cmd_scale.cpp
 extern const Command check_command;        // cmd_check.cpp
 extern const Command apps_command;         // cmd_apps.cpp
 extern const Command topo_command;         // cmd_topo.cpp

@@ -21,7 +21,7 @@ ProcessResult sluice(std::vector<std::string> arguments, const std::filesystem::
 
 TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
     const std::string general = sluice({"--help"}).out;
-    for (const char* command : {"run", "resume", "verify", "diff", "check", "apps", "topo", "doctor", "script",
+    for (const char* command : {"run", "resume", "verify", "diff", "scale", "check", "apps", "topo", "doctor", "script",
                                 "submit", "status", "drain", "cancel", "ladder", "help", "completion", "version"}) {
         const ProcessResult result = sluice({command, "--help"});
 
