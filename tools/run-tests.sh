@@ -6,12 +6,13 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: tools/run-tests.sh [--preset NAME] [--nightly] [--skip-packages] [--help] [-- CTEST-OPTION...]
+Usage: tools/run-tests.sh [--preset NAME] [--folders LIST] [--nightly] [--skip-packages] [--help] [-- CTEST-OPTION...]
 
 Installs the Debian packages that are missing, builds the program and all tests, and runs the tests.
 Can be run again at any time, from any folder.
 
   --preset NAME     release (default), dev, asan, ubsan or tsan: what to build and run, in build/NAME
+  --folders LIST    only the tests of these folders of tests/, as in "core;kernels"
   --nightly         release alone: the tests that take minutes, which are left out otherwise
   --skip-packages   do not look at packages; for systems other than Debian
   --help            this text
@@ -23,6 +24,7 @@ TEXT
 }
 
 preset=release
+folders=
 tests=
 skip_packages=no
 ctest_options=()
@@ -33,6 +35,11 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --preset=*) preset=${1#*=} ;;
+    --folders)
+        folders=${2:-}
+        shift
+        ;;
+    --folders=*) folders=${1#*=} ;;
     --nightly) tests=nightly ;;
     --skip-packages) skip_packages=yes ;;
     -h | --help)
@@ -75,7 +82,7 @@ else
     install_packages build tests
 fi
 step "configuring build/$preset"
-configure "$preset"
+configure "$preset" ${folders:+-D SLUICE_TEST_FOLDERS="$folders"}
 step "building the program and its tests with $jobs jobs (minutes the first time, seconds after that)"
 build "$preset" ${tests:+all torture}
 at_once=$((6 * jobs)) # most wait for other processes most of the time

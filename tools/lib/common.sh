@@ -95,14 +95,15 @@ enter_clone() {
     [ -f CMakePresets.json ] || fail "$root is not a complete clone: CMakePresets.json is missing"
 }
 
-# configure PRESET, build PRESET [TARGET...]: into build/PRESET.
+# configure PRESET [CMAKE-OPTION...], build PRESET [TARGET...]: into build/PRESET.
 configure() {
-    local tool
+    local tool preset=$1
+    shift
     for tool in cmake ninja g++; do
         command -v "$tool" >/dev/null || fail "$tool is not installed" "tools/packages.txt lists what is needed"
     done
-    hint="remove build/$1 if it comes from another machine or compiler, and run this again" \
-        logged "configuring with preset '$1'" cmake --preset "$1"
+    hint="remove build/$preset if it comes from another machine or compiler, and run this again" \
+        logged "configuring with preset '$preset'" cmake --preset "$preset" "$@"
 }
 
 build() {
