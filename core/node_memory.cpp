@@ -18,6 +18,11 @@ std::byte* map_pages(std::size_t bytes, int flags, int file) {
     return pages == MAP_FAILED ? nullptr : static_cast<std::byte*>(pages);
 }
 
+bool is_memory_of(const struct stat& status, const NodeMemory::Ticket& ticket) {
+    return status.st_dev == ticket.device && status.st_ino == ticket.inode &&
+           static_cast<std::uint64_t>(status.st_size) == ticket.bytes;
+}
+
 }  // namespace
 
 NodeMemory::NodeMemory(NodeMemory&& other) noexcept
@@ -68,10 +73,12 @@ std::optional<NodeMemory::Ticket> NodeMemory::ticket() const {
 
 std::optional<NodeMemory> NodeMemory::map(const Ticket& ticket) {
     const std::string path = fmt::format("/proc/{}/fd/{}", ticket.pid, ticket.file);
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     struct stat status {};
-    const bool same = ::fstat(file.number(), &status) == 0 && status.st_dev == ticket.device &&
-                      status.st_ino == ticket.inode && static_cast<std::uint64_t>(status.st_size) == ticket.bytes;
+    if (::stat(path.c_str(), &status) != 0 || !is_memory_of(status, ticket)) {
+        return std::nullopt;  // a stranger's file is not even opened: that wakes who waits at a pipe
+    }
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    const bool same = ::fstat(file.number(), &status) == 0 && is_memory_of(status, ticket);
     std::byte* const data = same ? map_pages(ticket.bytes, MAP_SHARED, file.number()) : nullptr;
     if (data == nullptr) {
         return std::nullopt;

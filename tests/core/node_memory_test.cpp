@@ -1,11 +1,19 @@
 #include "core/node_memory.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
+
+#include "core/descriptor.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
 namespace {
@@ -79,6 +87,24 @@ TEST(NodeMemory, IsNotMappedByTheTicketOfAnother) {
     EXPECT_FALSE(NodeMemory::map(other_size).has_value());
     EXPECT_FALSE(NodeMemory::map(closed).has_value());
     EXPECT_FALSE(NodeMemory::of_process(size).ticket().has_value());
+}
+
+/// In another PID namespace the number may be another process's, and its file a pipe at which somebody waits.
+TEST(NodeMemory, LeavesAStrangersFileAlone) {
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder.path() / "pipe";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    const Descriptor pipe(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    const Descriptor events(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    ASSERT_GE(::inotify_add_watch(events.number(), path.c_str(), IN_OPEN), 0);
+    const NodeMemory mine = NodeMemory::for_node(size);
+    NodeMemory::Ticket ticket = mine.ticket().value();
+    ticket.file = pipe.number();
+
+    EXPECT_FALSE(NodeMemory::map(ticket).has_value());
+
+    std::array<char, 256> event{};
+    EXPECT_EQ(::read(events.number(), event.data(), event.size()), -1);
 }
 
 TEST(NodeMemoryDeathTest, IsOfTheProcessAloneUnderALimitOnFileSizes) {
