@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <fstream>
 #include <new>
 #include <string>
 #include <utility>
@@ -16,6 +18,26 @@ namespace {
 std::byte* map_pages(std::size_t bytes, int flags, int file) {
     void* const pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
     return pages == MAP_FAILED ? nullptr : static_cast<std::byte*>(pages);
+}
+
+/// With vm.overcommit_memory = 2 pages of a file in memory count when they are first touched, and for want of them that
+/// is a SIGBUS.
+bool are_pages_counted_late() {
+    std::ifstream file("/proc/sys/vm/overcommit_memory");
+    int mode = 0;
+    return file >> mode && mode == 2;
+}
+
+bool has_size(int file, std::size_t bytes) {
+    const auto size = static_cast<off_t>(bytes);
+    if (!are_pages_counted_late()) {
+        return ::ftruncate(file, size) == 0;
+    }
+    int error = EINTR;
+    while (error == EINTR) {
+        error = ::posix_fallocate(file, 0, size);
+    }
+    return error == 0;
 }
 
 bool is_memory_of(const struct stat& status, const NodeMemory::Ticket& ticket) {
@@ -54,7 +76,7 @@ NodeMemory NodeMemory::of_process(std::size_t bytes) {
 
 NodeMemory NodeMemory::for_node(std::size_t bytes) {
     Descriptor file(bytes == 0 ? -1 : ::memfd_create("sluice", MFD_CLOEXEC));
-    if (file.number() >= 0 && ::ftruncate(file.number(), static_cast<off_t>(bytes)) == 0) {
+    if (file.number() >= 0 && has_size(file.number(), bytes)) {
         if (std::byte* const data = map_pages(bytes, MAP_SHARED, file.number()); data != nullptr) {
             return {data, bytes, std::move(file)};
         }

@@ -27,7 +27,8 @@ public:
     [[nodiscard]] static NodeMemory of_process(std::size_t bytes);
 
     /// Mappable by other processes. If the system refuses (limits on file sizes apply to such memory), private and
-    /// without a ticket, like of_process(). Throws std::bad_alloc.
+    /// without a ticket, like of_process(). Throws std::bad_alloc; once it has returned, pages are there to be touched,
+    /// as far as the system promises that (vm.overcommit_memory = 2).
     [[nodiscard]] static NodeMemory for_node(std::size_t bytes);
 
     /// Identifies this memory to a process that maps it.

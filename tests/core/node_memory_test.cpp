@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/inotify.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <cstdlib>
 
 #include "core/descriptor.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
@@ -105,6 +108,46 @@ TEST(NodeMemory, LeavesAStrangersFileAlone) {
 
     std::array<char, 256> event{};
     EXPECT_EQ(::read(events.number(), event.data(), event.size()), -1);
+}
+
+constexpr int cannot_try = 77;
+
+/// As if the system counted memory strictly, for this process alone.
+bool pretend_strict_overcommit(const std::filesystem::path& mode) {
+    const bool apart = ::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+    return apart && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount(mode.c_str(), "/proc/sys/vm/overcommit_memory", nullptr, MS_BIND, nullptr) == 0;
+}
+
+/// Exits with 0 if all pages of the memory are there before they are touched.
+[[noreturn]] void reserve_pages(const std::filesystem::path& mode) {
+    if (!pretend_strict_overcommit(mode)) {
+        std::_Exit(cannot_try);
+    }
+    const NodeMemory memory = NodeMemory::for_node(size);
+    struct stat status {};
+    const bool known = ::fstat(static_cast<int>(memory.ticket().value().file), &status) == 0;
+    std::_Exit(known && static_cast<std::size_t>(status.st_blocks) * 512 >= size ? 0 : 1);
+}
+
+TEST(NodeMemoryDeathTest, ReservesItsPagesWhereTheSystemCountsThemStrictly) {
+    const TemporaryFolder folder;
+    const std::filesystem::path mode = folder.path() / "mode";
+    test::write_file(mode, "2\n");
+    int code = cannot_try;
+
+    EXPECT_EXIT(
+        reserve_pages(mode),
+        [&code](int status) {
+            code = WEXITSTATUS(status);
+            return WIFEXITED(status);
+        },
+        "");
+
+    if (code == cannot_try) {
+        GTEST_SKIP() << "no mount namespace can be made here";
+    }
+    EXPECT_EQ(code, 0);
 }
 
 TEST(NodeMemoryDeathTest, IsOfTheProcessAloneUnderALimitOnFileSizes) {
