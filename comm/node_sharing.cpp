@@ -80,6 +80,9 @@ std::vector<bool> share_on_root_node(MpiSession& session, NodeMemory& memory) {
     std::int64_t first = session.rank();
     broadcast_asleep(session.node(), raw_bytes(first));
     const bool shares = first == 0 && map_on_node(session, memory);
+    if (session.rank() != 0) {
+        memory.make_read_only();
+    }
     const std::vector<int> shared = session.all_gather(shares ? 1 : 0);
     return {shared.begin(), shared.end()};
 }

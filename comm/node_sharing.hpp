@@ -17,8 +17,8 @@ void broadcast_once_per_node(MpiSession& session, NodeMemory& memory);
 /// memory of each rank's own if one of them cannot access the first one's. All ranks have the same layers. Collective.
 void pack_once_per_node(MpiSession& session, PackedWeights& weights, std::uint32_t threads);
 
-/// Maps rank 0's `memory` in the other ranks of its node, whose own must be empty and stays so if one of them cannot.
-/// Returns who shares it, by rank. Collective.
+/// Maps rank 0's `memory` in the other ranks of its node, to be read by them; their own must be empty and stays so if
+/// one of them cannot. Returns who shares it, by rank. Collective.
 [[nodiscard]] std::vector<bool> share_on_root_node(MpiSession& session, NodeMemory& memory);
 
 }  // namespace sluice

@@ -108,4 +108,10 @@ std::optional<NodeMemory> NodeMemory::map(const Ticket& ticket) {
     return NodeMemory(data, ticket.bytes, std::move(file));
 }
 
+void NodeMemory::make_read_only() noexcept {
+    if (data_ != nullptr) {
+        ::mprotect(data_, size_, PROT_READ);
+    }
+}
+
 }  // namespace sluice

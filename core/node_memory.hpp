@@ -46,6 +46,9 @@ public:
     /// Maps the memory of `ticket`, which its owner must still hold; nullopt if this process may not access it.
     [[nodiscard]] static std::optional<NodeMemory> map(const Ticket& ticket);
 
+    /// This process may only read it from now on: a stray write is a SIGSEGV here, and no other process's wrong data.
+    void make_read_only() noexcept;
+
     [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {data_, size_}; }
 
 private:

@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +20,7 @@
 #include "comm/rank_board.hpp"
 #include "comm/root_heartbeat.hpp"
 #include "comm/root_time.hpp"
+#include "core/descriptor.hpp"
 #include "tests/support/drifting_clock.hpp"
 #include "tests/support/mpi_job.hpp"
 #include "tests/support/mpi_main.hpp"
@@ -211,6 +214,8 @@ TEST(NodeSharing, LetsTheRanksOfRankZerosNodeMapItsMemory) {
     session().barrier();
     ASSERT_EQ(memory.bytes().size(), 4096U);
     EXPECT_EQ(memory.bytes()[4095], std::byte{42});
+    const Descriptor zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+    EXPECT_EQ(::read(zeros.number(), memory.bytes().data(), 1), session().rank() == 0 ? 1 : -1);
 }
 
 TEST(NodeSharing, SharesNothingWhereRanksCannotMapIt) {

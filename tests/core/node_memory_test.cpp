@@ -50,6 +50,27 @@ TEST(NodeMemory, IsTheSameForAllWhoMapIt) {
     EXPECT_TRUE(all_are(mine.bytes(), std::byte{7}));
 }
 
+/// Whether this process can write there.
+bool is_writable(std::span<std::byte> bytes) {
+    const Descriptor zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+    return ::read(zeros.number(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+}
+
+TEST(NodeMemory, CanBeMadeReadOnlyForOneOfThoseWhoMapIt) {
+    const NodeMemory mine = NodeMemory::for_node(size);
+    std::optional<NodeMemory> other = NodeMemory::map(mine.ticket().value());
+    ASSERT_TRUE(other.has_value());
+    NodeMemory empty;
+
+    other->make_read_only();
+    empty.make_read_only();
+
+    EXPECT_FALSE(is_writable(other->bytes()));
+    EXPECT_TRUE(is_writable(mine.bytes()));
+    std::ranges::fill(mine.bytes(), std::byte{7});
+    EXPECT_TRUE(all_are(other->bytes(), std::byte{7}));
+}
+
 TEST(NodeMemory, OutlivesItsOwnerWhereItIsMapped) {
     std::optional<NodeMemory> other;
     {
