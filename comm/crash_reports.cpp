@@ -124,11 +124,15 @@ void on_crash(int signal) {
     raise(signal);
 }
 
-/// Of an app or a library: "STOP" in Fortran calls exit(0). Other codes say themselves that the run has failed, and are
-/// MPI's way to end a process.
+/// Of an app or a library: "STOP" in Fortran calls exit(0). Whatever code it chose, each of sluice's own promises
+/// something else: 0 a complete output, 75 that the same command resumes. MPI may end a process so that has said that
+/// it ends.
 void on_early_exit(int status, void*) {
-    if (status == 0 && crash_report.board.load() != nullptr) {
-        say("sluice: exit(0) was called in the middle of the run, by the app or a library\n");
+    RankBoard* const board = crash_report.board.load();
+    if (board != nullptr && board->mine().ended.load() == 0) {
+        CrashLine line;
+        line.add("sluice: exit({}) was called in the middle of the run, by the app or a library\n", status);
+        say_in_handler(line.text());
         std::abort();
     }
 }

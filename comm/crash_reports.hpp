@@ -9,8 +9,9 @@
 namespace sluice {
 
 /// While it lives, a crash of this process (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) prints one line with rank, host,
-/// stage and chunk before the signal's default action. A call of exit(0) is a crash by SIGABRT, too: an exit code of 0
-/// promises a complete output. At most one instance at a time.
+/// stage and chunk before the signal's default action. A call of exit() is a crash by SIGABRT, too, unless the rank's
+/// entry says that it has ended: each exit code promises something that only sluice can keep. At most one instance at a
+/// time.
 class CrashReports {
 public:
     /// `board` outlives it.

@@ -1,5 +1,6 @@
 #include "comm/crash_reports.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -61,14 +62,27 @@ TEST(CrashReports, TellOfThreadsThatCrashAtOnce) {
     std::abort();
 }
 
-TEST(CrashReports, TakeAnExitWithZeroForACrash) {
-    const TemporaryFolder folder;
-    const auto file = folder.path() / "crash";
+TEST(CrashReports, TakeACallOfExitForACrash) {
+    for (const int code : {0, 3, 75}) {
+        const TemporaryFolder folder;
+        const auto file = folder.path() / "crash";
 
-    EXPECT_EXIT(exit_in_a_thread(0, file), testing::KilledBySignal(SIGABRT),
-                "exit.0. was called in the middle of the run.*died: SIGABRT in compute of chunk 12");
-    EXPECT_THAT(test::contents(file), HasSubstr("chunk 12\n"));
-    EXPECT_EXIT(exit_in_a_thread(3, folder.path() / "none"), testing::ExitedWithCode(3), "");
+        EXPECT_EXIT(
+            exit_in_a_thread(code, file), testing::KilledBySignal(SIGABRT),
+            fmt::format("exit.{}. was called in the middle of the run.*died: SIGABRT in compute of chunk 12", code));
+        EXPECT_THAT(test::contents(file), HasSubstr("chunk 12\n"));
+    }
+}
+
+TEST(CrashReports, LetAProcessExitThatHasSaidSo) {
+    const auto exit_as_mpi_may = [] {
+        RankBoard board;
+        const CrashReports reports(board, "n07");
+        board.mine().end_with(ExitCode::communication);
+        std::exit(76);
+    };
+
+    EXPECT_EXIT(exit_as_mpi_may(), testing::ExitedWithCode(76), "");
 }
 
 TEST(CrashReports, LetTheProcessExitWhenTheyHaveEnded) {

@@ -2,12 +2,13 @@
 // begins with "crash" crashes the process, one with "hang" never ends, one with "slow" takes a fifth of a second, one
 // with "held" says so in a file of the folder echo.marks and waits for another one, one with "busy" does the same
 // without sleeping, one with "spin" computes for 5 ms, one with "fail" fails on its device, one with "unreadable" is
-// never read to its end, and one with "poison" crashes whoever reads it.
+// never read to its end, one with "poison" crashes whoever reads it, and one with "exit" calls exit(75).
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -26,8 +27,8 @@
 namespace sluice {
 namespace {
 
-enum class Order : std::uint32_t { none, crash, hang, slow, fail, held, busy, spin };
-constexpr std::array<std::string_view, 8> orders{"", "crash", "hang", "slow", "fail", "held", "busy", "spin"};
+enum class Order : std::uint32_t { none, crash, hang, slow, fail, held, busy, spin, exit };
+constexpr std::array<std::string_view, 9> orders{"", "crash", "hang", "slow", "fail", "held", "busy", "spin", "exit"};
 
 struct Item {
     Order order = Order::none;
@@ -110,6 +111,8 @@ void obey(Order order, const std::filesystem::path& marks) {
         case Order::spin:
             spin();
             break;
+        case Order::exit:
+            std::exit(75);  // sluice's own, of a run that stopped early
         case Order::fail:
             throw std::runtime_error("the device is sick");
         case Order::held:

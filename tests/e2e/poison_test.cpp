@@ -68,6 +68,24 @@ TEST(Poison, IsFoundByHalvingAndLeftOutWhenTheJobAllowsIt) {
     EXPECT_EQ(job.report().at("run").at("failed_items"), nlohmann::json::array({13}));
 }
 
+/// Not by a code of sluice's own, which a script would take at its word.
+TEST(Poison, ThatCallsExitIsFoundLikewise) {
+    const EchoJob job(items_with(13, "exit"));
+    const std::vector<std::string> settings{"pipeline.chunk_items=2", "fault.max_failed_items=1"};
+
+    const ProcessResult first = job.run(0, settings);
+    ProcessResult done;
+    const int attempts = 1 + attempts_until(job, 0, settings, 128 + SIGABRT, done);
+
+    EXPECT_EQ(first.exit_code, 128 + SIGABRT);
+    EXPECT_THAT(first.err, HasSubstr("sluice: exit(75) was called in the middle of the run"));
+    ASSERT_EQ(first.errors().size(), 1U) << first.err;
+    EXPECT_THAT(first.errors().front(), HasSubstr("died: SIGABRT in compute of chunk"));
+    EXPECT_EQ(attempts, 4);  // log2(2) + 3
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_EQ(job.report().at("run").at("failed_items"), nlohmann::json::array({13}));
+}
+
 TEST(MpiPoison, IsFoundWhicheverRankDiesOfIt) {
     const EchoJob job(items_with(13, "crash"));
     const std::vector<std::string> settings{"pipeline.chunk_items=2", "fault.max_failed_items=1"};
