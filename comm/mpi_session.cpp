@@ -1,8 +1,10 @@
 #include "comm/mpi_session.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +14,7 @@
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
+#include "core/fault_point.hpp"
 #include "core/machine/launch.hpp"
 #include "core/standard_error.hpp"
 #include "core/sync/stopped_before.hpp"
@@ -113,6 +116,28 @@ std::jthread watch_start() {
     });
 }
 
+std::jthread watch_end(std::chrono::nanoseconds longest) {
+    return std::jthread([longest](const std::stop_token& stop) {
+        std::chrono::nanoseconds waited{0};
+        Instant last = Clock::now();
+        while (!stopped_before(stop, last + between_looks)) {
+            const Instant now = Clock::now();
+            waited += std::min<std::chrono::nanoseconds>(now - last, 2 * between_looks);
+            last = now;
+            if (waited >= longest) {
+                say(ErrorText{.id = "E-RUN-076",
+                              .where = "MPI_Finalize",
+                              .what = fmt::format("another rank has not come here for {:.1f} s: it is stopped, or "
+                                                  "cannot be reached",
+                                                  Seconds(waited).count()),
+                              .hint = "look for stopped processes on the ranks' nodes; the run itself is over: the "
+                                      "same command says that its output is complete, or resumes"});
+                ::_exit(static_cast<int>(ExitCode::communication));
+            }
+        }
+    });
+}
+
 MpiSession::MpiSession() {
     const Launch launch = read_launch();
     refuse_singletons(launch, std::nullopt);
@@ -139,7 +164,15 @@ MpiSession::MpiSession() {
 MpiSession::~MpiSession() {
     MPI_Comm_free(&node_);
     MPI_Comm_free(&world_);
+    fault_point("mpi.finalize");
     MPI_Finalize();
+}
+
+std::jthread MpiSession::watch_others_end() const {
+    constexpr std::chrono::seconds between_turns{3};  // launchers take a second or two to end the others
+    constexpr int most_turns = 20;
+    return size_ == 1 || patience_.count() == 0 ? std::jthread()
+                                                : watch_end(patience_ + std::min(rank_, most_turns) * between_turns);
 }
 
 void MpiSession::broadcast(std::string& text) {

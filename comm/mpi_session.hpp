@@ -26,6 +26,11 @@ void check_mpi(int status, const char* call);
 /// launcher or rank, and nobody takes signals yet.
 [[nodiscard]] std::jthread watch_start();
 
+/// A thread that ends this process once it has run for `longest`, with E-RUN-076 and exit code 76. Needed at the end:
+/// MPI waits forever for a rank that is stopped there, and so does the launcher. Time in which this process does not
+/// run is not counted.
+[[nodiscard]] std::jthread watch_end(std::chrono::nanoseconds longest);
+
 /// MPI from init to finalize, for the constructing thread only (funneled). Collective calls sleep while they wait: an
 /// early rank uses no core.
 class MpiSession {
@@ -72,13 +77,22 @@ public:
     /// Ends all ranks at once with `code`.
     [[noreturn]] void abort(ExitCode code);
 
+    /// How long ranks wait for each other in MPI_Finalize; 0: forever.
+    void set_patience(std::chrono::nanoseconds patience) noexcept { patience_ = patience; }
+
+    /// watch_end() for that long, on one rank after the other, if there are several. For ranks that have nothing left
+    /// to do.
+    [[nodiscard]] std::jthread watch_others_end() const;
+
 private:
+    static constexpr std::chrono::seconds usual_patience{300};
     int rank_ = 0;
     int size_ = 1;
     int node_rank_ = 0;
     int node_size_ = 1;
     MPI_Comm world_ = MPI_COMM_NULL;
     MPI_Comm node_ = MPI_COMM_NULL;
+    std::chrono::nanoseconds patience_ = usual_patience;
 };
 
 /// Waits for `request`, sleeping between polls; true when it completed, false after `at_most`.

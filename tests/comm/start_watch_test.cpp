@@ -104,5 +104,33 @@ TEST(StartWatch, LeavesAProcessAloneOnceItIsGone) {
     EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(EndWatch, EndsAProcessThatWaitsForTooLong) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const std::jthread watch = watch_end(std::chrono::milliseconds(1));
+        while (true) {
+            ::pause();
+        }
+    }
+
+    const int status = status_of_end(child);
+
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 76);
+}
+
+TEST(EndWatch, LeavesAProcessAloneOnceItIsGone) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        { const std::jthread watch = watch_end(std::chrono::hours(1)); }
+        ::_exit(0);
+    }
+
+    const int status = status_of_end(child);
+
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 }  // namespace
 }  // namespace sluice

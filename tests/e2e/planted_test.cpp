@@ -177,6 +177,26 @@ TEST(PlantedHangMpi, OfADriverThatCopiesOnAnotherRankIsSaidByRank0) {
     EXPECT_THAT(result.errors().front(), ContainsRegex("rank 1 on .*device 0: copies the items of chunk [0-9]+ for"));
 }
 
+/// All has been said and written.
+class PlantedHangAtTheEndMpi : public testing::TestWithParam<int> {};
+
+TEST_P(PlantedHangAtTheEndMpi, OfARankDoesNotKeepTheLauncherWaiting) {
+    const PlantedFaults planted("mpi.finalize:" + std::to_string(GetParam()) + "=stop");
+    const JobFolder job(160);
+    std::vector<std::string> words{"run", "job.toml", "--no-progress"};
+    for (const std::string& word : set({"pipeline.chunk_items=2", "fault.hang_timeout=1s"})) {
+        words.push_back(word);
+    }
+
+    const ProcessResult result = Process(launch_words(3, words, SLUICE_PLANTED_PROGRAM), {.folder = job.path()}).wait();
+
+    EXPECT_EQ(result.exit_code, 76) << result.err;
+    EXPECT_THAT(result.errors(), testing::Contains(ContainsRegex("E-RUN-076.: MPI_Finalize: another rank has not")));
+    EXPECT_EQ(labels_in(contents(job.path() / "labels.csv"), 160).size(), 160U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, PlantedHangAtTheEndMpi, testing::Values(0, 2));
+
 TEST(PlantedStartUp, IsWhatBinds) {
     const PlantedFaults planted("slow.index=1500000");
 

@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view any_point = "any";
 constexpr std::string_view any_call = "call";
 
-constexpr std::array<std::string_view, 34> point_names{"counted",
+constexpr std::array<std::string_view, 35> point_names{"counted",
                                                        "abandon",
                                                        "abandoned",
                                                        "attempt.made",
@@ -41,6 +41,7 @@ constexpr std::array<std::string_view, 34> point_names{"counted",
                                                        "publish.link",
                                                        "publish.manifest",
                                                        "finalize",
+                                                       "mpi.finalize",
                                                        "result",
                                                        "due",
                                                        "close",

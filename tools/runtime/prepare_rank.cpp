@@ -206,6 +206,9 @@ PreparedRank prepare_rank(const RankContext& context, const JobPlan& plan, const
     context.hangs.begin({.timeout = plan.hang_timeout,
                          .hosts = context.rank() == 0 ? meeting.hosts : std::vector{plan.root_host},
                          .dump_folder = plan.dump_folder});
+    if (context.session != nullptr) {
+        context.session->set_patience(plan.hang_timeout);
+    }
     const std::unique_ptr<OpenApp> app = open_app(plan, context.apps);
     PhaseTimer placing(context.phases, Phase::place);
     RankShare share = choose_share(context, plan, gpus);

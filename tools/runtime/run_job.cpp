@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "comm/crash_reports.hpp"
 #include "comm/watcher.hpp"
@@ -107,6 +108,7 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
     Doorbell bell;
     StopRequest stop(bell);
 
+    std::jthread end_watch;  // until the session has ended
     std::optional<MpiSession> session;
     std::optional<RankBoard> board;
     try {
@@ -116,13 +118,18 @@ int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions&
         } else {
             board.emplace();
         }
-        return run_rank({.session = session ? &*session : nullptr,
-                         .board = *board,
-                         .bell = bell,
-                         .stop = stop,
-                         .host = host,
-                         .start = start},
-                        job, apps, options);
+        const int code = run_rank({.session = session ? &*session : nullptr,
+                                   .board = *board,
+                                   .bell = bell,
+                                   .stop = stop,
+                                   .host = host,
+                                   .start = start},
+                                  job, apps, options);
+        if (session) {
+            session->barrier();  // rank 0 may take as long as it likes to write its report
+            end_watch = session->watch_others_end();
+        }
+        return code;
     } catch (...) {
         if (!session) {
             throw;
