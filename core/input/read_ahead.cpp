@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
 #include "core/trace/thread_usage.hpp"
@@ -118,8 +119,10 @@ std::optional<std::span<const std::byte>> ReadAhead::take(std::uint64_t id) {
 
 void ReadAhead::release(std::uint64_t id) {
     Bin& bin = bin_of(id);
+    const std::uint64_t held = 2 * (id / bins_.size()) + 1;
+    expects(bin.turn.load(std::memory_order_relaxed) == held, "ReadAhead: a chunk is released once, after it was read");
     bin.cut.store(0, std::memory_order_relaxed);
-    bin.turn.fetch_add(1, std::memory_order_release);
+    bin.turn.store(held + 1, std::memory_order_release);
     released_.ring();
 }
 

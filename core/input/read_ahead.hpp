@@ -59,7 +59,7 @@ public:
         return bin_of(id).cut.load(std::memory_order_relaxed);
     }
 
-    /// The items of chunk `id` are no longer needed.
+    /// The items of chunk `id` are no longer needed. Throws ContractViolation when it is not there, or was released.
     void release(std::uint64_t id);
 
     /// Ends the readers, also before the end of the input.

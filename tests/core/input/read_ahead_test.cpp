@@ -219,6 +219,24 @@ TEST(ReadAhead, LetsChunksBeReleasedInAnyOrder) {
     static_cast<void>(take(input, bell, 2));
 }
 
+/// Readers would write where drivers still copy.
+TEST(ReadAhead, ReleasesAChunkOnlyOnce) {
+    const FakeSource source(40);
+    const ChunkGrid grid(source.count(), 10);
+    Doorbell bell;
+    ReadAhead input(source, grid, {.input_bytes = fake_input_bytes, .staged = 2, .readers = 1}, bell);
+    static_cast<void>(take(input, bell, 0));
+    static_cast<void>(take(input, bell, 1));
+    input.release(0);
+    static_cast<void>(take(input, bell, 2));
+
+    EXPECT_THROW(input.release(0), ContractViolation);
+    EXPECT_THROW(input.release(3), ContractViolation);
+    input.release(1);
+    EXPECT_THROW(input.release(1), ContractViolation);
+    EXPECT_EQ(take(input, bell, 2).size(), 10 * fake_input_bytes);
+}
+
 TEST(ReadAhead, TellsTheFirstFailureWhateverIsAskedFor) {
     FakeSource source(1000);
     source.on_read = [](std::uint64_t first) {
