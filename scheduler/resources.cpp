@@ -19,12 +19,14 @@ public:
         longest_ = std::max(longest_, static_cast<double>(items) / rate);
     }
 
-    /// Rate for `items`, which may be more or fewer than the instances' items. nullopt: no instance.
+    /// Rate for `items`, of which only some may pass these instances. If more pass, such as those read ahead by a run
+    /// that ends early, all of them count. nullopt: no instance.
     [[nodiscard]] std::optional<double> rate(std::uint64_t items, Distribution distribution) const {
         if (passed_ == 0) {
             return std::nullopt;
         }
-        return static_cast<double>(items) / (distribution == Distribution::fixed ? longest_ : passed_ / rate_);
+        const double all = std::max(passed_, static_cast<double>(items));
+        return all / (distribution == Distribution::fixed ? longest_ : passed_ / rate_);
     }
 
 private:

@@ -64,8 +64,8 @@ struct Instance {
 [[nodiscard]] std::vector<Instance> instances_of(std::span<const RankReport> ranks, const ResourceKind& kind);
 
 /// Items per second if no instance ever waited; for devices, as in their steady stretch. Scaled to all `items`, even if
-/// not all pass these instances. Where the items are distributed statically the slowest decides. nullopt: no work, or
-/// work in zero time, which cannot bind.
+/// not all pass these instances, but not down if more do. Where the items are distributed statically the slowest
+/// decides. nullopt: no work, or work in zero time, which cannot bind.
 [[nodiscard]] std::optional<double> capacity_of(const std::vector<Instance>& instances, std::uint64_t items,
                                                 Distribution distribution);
 

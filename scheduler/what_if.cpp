@@ -49,16 +49,23 @@ void speed_up(ReplayPlan& plan, nanoseconds ChunkDurations::*stage) {
     }
 }
 
+/// Half of the stage's part of mean_time(): its threads are of `kind`.
+double half_of(Stage stage, const RunReport& run, const ResourceKind& kind) {
+    double busy = 0;
+    double items = 0;
+    for (const Instance& instance : instances_of(run.ranks, kind)) {
+        busy += Seconds(instance.of_stage[stage == *kind.stages[0] ? 0 : 1]).count();
+        items += static_cast<double>(instance.items);
+    }
+    return items == 0 ? 0 : busy / items / 2;
+}
+
 ReplayPlan without_half_of(const ReplayPlan& plan, const RunReport& run, Stage stage) {
     ReplayPlan faster = plan;
-    double half = 0;  // seconds per item: half of the stage's share of its thread's time
-    for (const Instance& instance : instances_of(run.ranks, {.name = {}, .stages = {stage}})) {
-        half += Seconds(instance.busy).count() / 2 / static_cast<double>(run.items_done);
-    }
     switch (stage) {
         case Stage::read:
         case Stage::parse:
-            faster.read = std::max(0.0, faster.read - half);
+            faster.read = std::max(0.0, faster.read - half_of(stage, run, resource_kinds::readers));
             break;
         case Stage::scatter:
             faster.scatter /= 2;
@@ -82,7 +89,7 @@ ReplayPlan without_half_of(const ReplayPlan& plan, const RunReport& run, Stage s
             break;
         case Stage::write:
         case Stage::commit:
-            faster.write = std::max(0.0, faster.write - half);
+            faster.write = std::max(0.0, faster.write - half_of(stage, run, resource_kinds::writer));
             break;
     }
     return faster;

@@ -53,6 +53,9 @@ RunReport example_run(int ranks, std::size_t devices) {
     for (int rank = 0; rank < ranks; ++rank) {
         report.ranks.push_back(example_rank(rank, fmt::format("n{}", rank), devices));
         report.ranks.back().clock.error = rank == 0 ? 0ns : 3140ns;
+        for (InstanceTotals& instance : report.ranks.back().breakdown.instances) {
+            instance.items = report.items / (static_cast<std::uint64_t>(ranks) * devices);
+        }
     }
     return report;
 }

@@ -1,13 +1,10 @@
 #include "scheduler/verdict.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -318,82 +315,6 @@ TEST(Verdict, CountsAStageThatOnlySomeItemsPassForAllItems) {
 
     EXPECT_EQ(verdict.binding, Stage::scatter);
     EXPECT_DOUBLE_EQ(verdict.achievable, 200);
-}
-
-TEST(Verdict, PredictsWhatAChangeWouldBring) {
-    std::vector<RankReport> ranks{
-        rank_of(0, 1s, 101s, 102s,
-                {thread(Stage::read, "reader 0", 1s, 1000), device(Stage::compute, 100s, 1000),
-                 thread(Stage::write, "writer", 2s, 1000)})};
-    ranks[0].breakdown.written = {.items = 1000, .time = 100s};
-    ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 1s}}};
-
-    const Verdict verdict = judge(run_of(ranks, 1000));
-
-    EXPECT_NEAR(verdict.replayed, 1, 0.01);
-    ASSERT_THAT(verdict.what_if, SizeIs(2)) << "start-up and all other stages would bring less than 3 %";
-    EXPECT_THAT((std::set{verdict.what_if[0].change, verdict.what_if[1].change}),
-                ElementsAre("compute 2 x faster", "twice the devices"));
-    EXPECT_NEAR(verdict.what_if[0].seconds, 52, 1);
-
-    ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 300ms}}};  // not the run that was
-    EXPECT_THAT(judge(run_of(ranks, 1000)).what_if, IsEmpty());
-}
-
-TEST(Verdict, PredictsWhatHalfOfASharedStagesTimeWouldBring) {
-    for (const auto& [stage, name] :
-         {std::pair{Stage::read, "reader 0"}, std::pair{Stage::parse, "reader 0"}, std::pair{Stage::scatter, "comm"},
-          std::pair{Stage::gather, "comm"}, std::pair{Stage::write, "writer"}, std::pair{Stage::commit, "writer"}}) {
-        std::vector<RankReport> ranks{
-            rank_of(0, 1s, 101s, 102s, {thread(stage, name, 100s, 1000), device(Stage::compute, 10s, 1000)})};
-        ranks[0].breakdown.written = {.items = 1000, .time = 100s};
-        ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
-
-        const Verdict verdict = judge(run_of(ranks, 1000));
-
-        EXPECT_NEAR(verdict.replayed, 1, 0.01);
-        ASSERT_THAT(verdict.what_if, SizeIs(1));
-        EXPECT_EQ(verdict.what_if[0].change, fmt::format("{} 2 x faster", to_string(stage)));
-        EXPECT_NEAR(verdict.what_if[0].seconds, 52, 1);
-    }
-}
-
-TEST(Verdict, PredictsWhatHalfOfTheCopiesTimeWouldBring) {
-    std::vector<RankReport> ranks;
-    for (const int rank : {0, 1}) {
-        ranks.push_back(
-            rank_of(rank, 1s, 51s, 51s, {device(Stage::scatter, 50s, 500), device(Stage::compute, 10s, 500)}));
-        ranks.back().device_chunks = {{ChunkDurations{.items = 10, .copy = 1s, .compute = 200ms}}};
-    }
-    ranks[0].breakdown.written = {.items = 1000, .time = 50s};
-
-    RunReport run = run_of(ranks, 1000);
-    run.queues = {.staged = 6, .window = 96};
-
-    const Verdict verdict = judge(run);
-
-    EXPECT_NEAR(verdict.replayed, 1, 0.1);
-    EXPECT_THAT(verdict.what_if,
-                Contains(testing::AllOf(testing::Field(&WhatIf::change, "scatter 2 x faster"),
-                                        testing::Field(&WhatIf::seconds, testing::DoubleNear(26, 1)))));
-}
-
-TEST(Verdict, PredictsWhatHalfOfOneOfAThreadsTwoStagesWouldBring) {
-    for (const auto& [first, second, name] :
-         {std::tuple{Stage::read, Stage::parse, "reader 0"}, std::tuple{Stage::write, Stage::commit, "writer"}}) {
-        std::vector<RankReport> ranks{rank_of(
-            0, 1s, 101s, 102s,
-            {thread(first, name, 70s, 1000), thread(second, name, 30s, 1000), device(Stage::compute, 10s, 1000)})};
-        ranks[0].breakdown.written = {.items = 1000, .time = 100s};
-        ranks[0].device_chunks = {{ChunkDurations{.items = 10, .compute = 100ms}}};
-
-        const Verdict verdict = judge(run_of(ranks, 1000));
-
-        EXPECT_NEAR(verdict.replayed, 1, 0.01);
-        ASSERT_THAT(verdict.what_if, SizeIs(2));
-        EXPECT_NEAR(verdict.what_if[0].seconds, 67, 1);
-        EXPECT_NEAR(verdict.what_if[1].seconds, 87, 1);
-    }
 }
 
 TEST(Verdict, PromisesNothingOfDevicesThatTheHostHasNoCoresFor) {
