@@ -54,6 +54,20 @@ std::string why_invalid(const RankTrace& trace) {
     return {};
 }
 
+/// Bytes of an item that a device's stage moves.
+std::uint64_t moved_per_item(Stage stage, IoShape item) {
+    switch (stage) {
+        case Stage::scatter:
+        case Stage::upload:
+            return item.input_bytes;
+        case Stage::download:
+        case Stage::gather:
+            return item.output_bytes;
+        default:
+            return 0;
+    }
+}
+
 /// What may be active at an instant: the stages, then the phases.
 constexpr std::size_t source_count = stage_count + phase_count;
 
@@ -201,6 +215,7 @@ private:
         for (const ChunkSpans& spans : trace_.devices[device].chunks()) {
             add(stage, spans.*member, spans.chunk.count, own, instance);
         }
+        instance.bytes = instance.items * moved_per_item(stage, trace_.devices[device].item());
         finish_instance(std::move(instance), std::move(own));
     }
 

@@ -32,7 +32,7 @@ struct InstanceTotals {
     std::chrono::nanoseconds busy{0};  ///< With at least one operation in progress, so never longer than the run.
     std::uint64_t items = 0;
     bool of_device = false;                             ///< Not of a host thread that serves several.
-    std::uint64_t bytes = 0;                            ///< 0: not recorded.
+    std::uint64_t bytes = 0;                            ///< Moved; 0: none, or not recorded.
     std::optional<std::chrono::nanoseconds> delayed{};  ///< Time in which its thread was runnable but had no CPU.
     std::optional<SteadyStretch> steady{};              ///< Only of devices that computed at least two chunks.
     friend bool operator==(const InstanceTotals&, const InstanceTotals&) = default;

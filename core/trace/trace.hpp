@@ -118,22 +118,26 @@ private:
 /// if it has one.
 class DeviceTrace : public TraceLog<ChunkSpans> {
 public:
-    using TraceLog::TraceLog;
+    /// `item`: bytes of one item that the device gets and returns; 0: not known.
+    DeviceTrace(std::string name, std::size_t capacity, IoShape item = {})
+        : TraceLog(std::move(name), capacity), item_(item) {}
 
     /// Copy of the records so far, without certification and counts. Safe from any thread.
-    [[nodiscard]] DeviceTrace so_far() const { return DeviceTrace(static_cast<const TraceLog&>(*this)); }
+    [[nodiscard]] DeviceTrace so_far() const { return {static_cast<const TraceLog&>(*this), item_}; }
 
     void set_certification(const Certification& certification) { certification_ = certification; }
     void set_counts(std::vector<ModelCount> counts) { counts_ = std::move(counts); }
 
     [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return records(); }
+    [[nodiscard]] IoShape item() const noexcept { return item_; }
     /// nullopt if the device's model computes every item once.
     [[nodiscard]] const std::optional<Certification>& certification() const noexcept { return certification_; }
     [[nodiscard]] std::span<const ModelCount> counts() const noexcept { return counts_; }
 
 private:
-    explicit DeviceTrace(const TraceLog& log) : TraceLog(log) {}
+    DeviceTrace(const TraceLog& log, IoShape item) : TraceLog(log), item_(item) {}
 
+    IoShape item_;
     std::optional<Certification> certification_;
     std::vector<ModelCount> counts_;
 };

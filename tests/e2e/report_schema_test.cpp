@@ -111,6 +111,10 @@ TEST(ReportSchema, HoldsForRanksThatCopyItems) {
     const json& stages = report.at("ranks").at(1).at("stages");
     EXPECT_GT(stages.at("scatter").at("items"), 0);
     EXPECT_EQ(stages.at("scatter").at("items"), stages.at("compute").at("items"));
+    for (const json& instance : report.at("ranks").at(1).at("instances")) {
+        const bool moves = instance.at("stage") != "compute";
+        EXPECT_EQ(instance.at("bytes").is_number(), moves) << instance;
+    }
 }
 
 TEST(ReportSchema, HoldsForAJobThatReadNothing) {

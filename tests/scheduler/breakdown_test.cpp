@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -119,10 +120,33 @@ TEST(Breakdown, TakesScatterFromTheThreadThatSendsWhereThereIsOne) {
     EXPECT_EQ(breakdown.wall.waiting, 90ns);
 }
 
+TEST(Breakdown, CountsTheBytesThatDevicesMove) {
+    RankTrace trace = trace_of(0, 100);
+    trace.copies_items = true;
+    trace.devices.emplace_back("host", 2, IoShape{.input_bytes = 11, .output_bytes = 3});
+    for (std::uint64_t id = 0; id < 2; ++id) {
+        trace.devices[0].add({.chunk = {id, 4 * id, 4},
+                              .scatter = between(1, 2),
+                              .upload = between(2, 3),
+                              .compute = between(3, 4),
+                              .download = between(4, 5)});
+    }
+
+    std::map<Stage, std::uint64_t> bytes;
+    for (const InstanceTotals& instance : break_down(trace).instances) {
+        bytes[instance.stage] = instance.bytes;
+    }
+
+    EXPECT_EQ(bytes.at(Stage::scatter), 88U);
+    EXPECT_EQ(bytes.at(Stage::upload), 88U);
+    EXPECT_EQ(bytes.at(Stage::compute), 0U);
+    EXPECT_EQ(bytes.at(Stage::download), 24U);
+}
+
 TEST(Breakdown, TellsCopiesOfItemsFromMessages) {
     RankTrace trace = trace_of(0, 100);
     trace.copies_items = true;
-    trace.devices.emplace_back("host", 1);
+    trace.devices.emplace_back("host", 1, IoShape{.input_bytes = 11, .output_bytes = 3});
     trace.devices[0].add({.chunk = {0, 0, 4}, .scatter = between(10, 30)});
     trace.threads.emplace_back("send", 1);
     trace.threads[0].add({.stage = Stage::scatter, .busy = between(20, 90), .items = 6, .bytes = 99});
@@ -132,12 +156,15 @@ TEST(Breakdown, TellsCopiesOfItemsFromMessages) {
     EXPECT_EQ(root.at(Stage::scatter).items, 10U);
     EXPECT_EQ(root.at(Stage::scatter).busy, 90ns);
     EXPECT_EQ(root.at(Stage::scatter).active, 80ns);
-    EXPECT_THAT(
-        root.instances,
-        testing::IsSupersetOf(
-            {InstanceTotals{
-                 .stage = Stage::scatter, .name = "device 0 (host)", .busy = 20ns, .items = 4, .of_device = true},
-             InstanceTotals{.stage = Stage::scatter, .name = "send", .busy = 70ns, .items = 6, .bytes = 99}}));
+    EXPECT_THAT(root.instances,
+                testing::IsSupersetOf(
+                    {InstanceTotals{.stage = Stage::scatter,
+                                    .name = "device 0 (host)",
+                                    .busy = 20ns,
+                                    .items = 4,
+                                    .of_device = true,
+                                    .bytes = 44},
+                     InstanceTotals{.stage = Stage::scatter, .name = "send", .busy = 70ns, .items = 6, .bytes = 99}}));
 
     trace.rank = 1;
     trace.threads.clear();

@@ -57,7 +57,7 @@ DriverTeam::DriverTeam(const LoadedApp& app, std::deque<Endpoint>& endpoints, co
     : app_(app), options_(options) {
     for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
         const char* const name = options.device == DeviceKind::cuda ? "cuda" : "host";
-        drivers_.emplace_back(DeviceTrace(name, options.chunks));
+        drivers_.emplace_back(DeviceTrace(name, options.chunks, options.memory.shape));
     }
     try {
         for (std::uint32_t i = 0; i < endpoints.size(); ++i) {
