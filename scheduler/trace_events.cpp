@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -34,6 +35,7 @@ struct Span {
 
 struct Track {
     std::string name;
+    bool is_of_device = false;
     std::vector<Span> spans{};
 };
 
@@ -49,8 +51,8 @@ std::vector<Track> tracks_of(const RankTrace& trace) {
     }
     for (std::size_t device = 0; device < trace.devices.size(); ++device) {
         for (const auto& [stage, member] : chunk_stages) {
-            Track& track =
-                tracks.emplace_back(Track{fmt::format("{}: {}", device_name(trace, device), to_string(stage))});
+            Track& track = tracks.emplace_back(Track{
+                .name = fmt::format("{}: {}", device_name(trace, device), to_string(stage)), .is_of_device = true});
             for (const ChunkSpans& chunk : trace.devices[device].chunks()) {
                 track.spans.push_back({.name = to_string(stage),
                                        .time = chunk.*member,
@@ -72,6 +74,21 @@ std::vector<Track> tracks_of(const RankTrace& trace) {
     }
     std::erase_if(tracks, [](const Track& track) { return track.spans.empty(); });
     return tracks;
+}
+
+/// The most spans that each track may have for all to have `most` together: short tracks leave theirs to long ones.
+std::size_t most_of_track(const std::vector<Track>& tracks, std::size_t most) {
+    std::vector<std::size_t> sizes;
+    std::ranges::transform(tracks, std::back_inserter(sizes), [](const Track& track) { return track.spans.size(); });
+    std::ranges::sort(sizes);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::size_t share = most / (sizes.size() - i);
+        if (sizes[i] > share) {
+            return std::max<std::size_t>(share, 2);
+        }
+        most -= sizes[i];
+    }
+    return std::numeric_limits<std::size_t>::max();
 }
 
 /// Leaves the middle out of `spans` if they are more than `most`; returns how many these were.
@@ -104,29 +121,36 @@ public:
     Writer(int rank, Instant origin) : rank_(rank), origin_(origin) {}
 
     void name(std::string_view what, std::size_t track, std::string_view key, std::string_view value) {
-        add(R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{"{}":{}}}}})", rank_, track, what, key,
-            json_text(value));
+        describe(what, track, key, json_text(value));
     }
 
     void order(std::string_view what, std::size_t track, std::size_t index) {
-        add(R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{"sort_index":{}}}}})", rank_, track, what, index);
+        describe(what, track, "sort_index", fmt::to_string(index));
     }
 
     void span(const Span& span, std::size_t track) {
-        add(R"({{"ph":"X","pid":{},"tid":{},"name":"{}","ts":{},"dur":{},"args":{}}})", rank_, track, span.name,
-            since_origin(span.time.begin), microseconds(span.time.end - span.time.begin), args(span));
+        const nanoseconds begin = since_origin(span.time.begin);
+        add(R"({{"ph":"X","cat":"{0}","pid":{1},"tid":{2},"name":"{0}","ts":{3},"dur":{4},"args":{5}}})", span.name,
+            rank_, track, microseconds(begin), microseconds(since_origin(span.time.end) - begin), args(span));
     }
 
-    void asynchronous(const Span& span, std::size_t track) {
-        const std::string which = fmt::format(R"("cat":"{}","id":"{}.{}","pid":{},"tid":{},"name":"{}")", span.name,
-                                              rank_, asynchronous_++, rank_, track, span.name);
-        add(R"({{"ph":"b",{},"ts":{},"args":{}}})", which, since_origin(span.time.begin), args(span));
-        add(R"({{"ph":"e",{},"ts":{}}})", which, since_origin(span.time.end));
+    /// Perfetto draws asynchronous events outside of their thread's track, those of one name together.
+    void asynchronous(const Span& span, std::size_t track, std::string_view name) {
+        const std::string which = fmt::format(R"("cat":"{}","id":"{}.{}","pid":{},"tid":{},"name":{})", span.name,
+                                              rank_, asynchronous_++, rank_, track, json_text(name));
+        add(R"({{"ph":"b",{},"ts":{},"args":{}}})", which, microseconds(since_origin(span.time.begin)), args(span));
+        add(R"({{"ph":"e",{},"ts":{}}})", which, microseconds(since_origin(span.time.end)));
     }
 
     [[nodiscard]] std::string text() && { return std::move(text_); }
 
 private:
+    /// Category and time are what some readers ask of every event.
+    void describe(std::string_view what, std::size_t track, std::string_view key, std::string_view value) {
+        add(R"({{"ph":"M","cat":"__metadata","pid":{},"tid":{},"name":"{}","ts":0,"args":{{"{}":{}}}}})", rank_, track,
+            what, key, value);
+    }
+
     template <class... Values>
     void add(fmt::format_string<Values...> format, Values&&... values) {
         if (!text_.empty()) {
@@ -135,7 +159,7 @@ private:
         fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
     }
 
-    [[nodiscard]] std::string since_origin(Instant at) const { return microseconds(std::max(at, origin_) - origin_); }
+    [[nodiscard]] nanoseconds since_origin(Instant at) const { return std::max(at, origin_) - origin_; }
 
     static std::string args(const Span& span) {
         std::string text;
@@ -168,9 +192,10 @@ std::size_t most_spans_of_rank(std::size_t ranks) {
 
 std::string trace_events(const RankTrace& trace, Instant origin, std::size_t most_spans) {
     std::vector<Track> tracks = tracks_of(trace);
+    const std::size_t most = most_of_track(tracks, most_spans);
     std::size_t left_out = 0;
     for (Track& track : tracks) {
-        left_out += shorten(track.spans, std::max<std::size_t>(most_spans / tracks.size(), 2));
+        left_out += shorten(track.spans, most);
     }
     Writer writer(trace.rank, origin);
     writer.name("process_name", 0, "name", fmt::format("rank {} on {}", trace.rank, escaped(trace.host)));
@@ -184,7 +209,11 @@ std::string trace_events(const RankTrace& trace, Instant origin, std::size_t mos
         writer.order("thread_sort_index", number, number);
         const bool is_asynchronous = overlap(tracks[i].spans);
         for (const Span& span : tracks[i].spans) {
-            is_asynchronous ? writer.asynchronous(span, number) : writer.span(span, number);
+            if (is_asynchronous) {
+                writer.asynchronous(span, number, tracks[i].is_of_device ? tracks[i].name : span.name);
+            } else {
+                writer.span(span, number);
+            }
         }
     }
     return std::move(writer).text();
@@ -195,7 +224,7 @@ std::string TraceFile::begin(std::span<const std::pair<std::string, std::string>
     for (const auto& [name, value] : facts) {
         text += fmt::format(", {}: {}", json_text(name), json_text(value));
     }
-    return text + "},\n\"displayTimeUnit\": \"ms\",\n\"traceEvents\": [\n";
+    return text + "},\n\"traceEvents\": [\n";
 }
 
 bool is_trace(std::string_view text) {

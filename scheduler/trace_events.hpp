@@ -18,9 +18,9 @@ namespace sluice {
 /// Spans that a trace of `ranks` ranks holds of each.
 [[nodiscard]] std::size_t most_spans_of_rank(std::size_t ranks);
 
-/// One rank's events, in microseconds since `origin`; what was before counts as then. Of a track with more than its
-/// share of `most_spans` the middle is left out, and the process is labelled with how many spans that were. Spans of a
-/// track that overlap, as messages do, become asynchronous events.
+/// One rank's events, in microseconds since `origin`; what was before counts as then. If they are more than
+/// `most_spans`, the middle of long tracks is left out, and the process is labelled with how many spans that were.
+/// Spans of a track that overlap, as messages do, become asynchronous events, a device's by the name of their track.
 [[nodiscard]] std::string trace_events(const RankTrace& trace, Instant origin, std::size_t most_spans);
 
 /// What stands before, between and after the events of ranks in a trace file.

@@ -31,6 +31,11 @@ json trace_of(const JobFolder& job) {
     return json::parse(contents(job.path() / "t.json"));
 }
 
+bool is_compute(const json& event) {
+    return event.at("ph") == "X" ? event.at("name") == "compute"
+                                 : event.at("ph") == "b" && event.at("cat") == "compute";
+}
+
 /// The chunks with a compute of their own, once each; of which ranks.
 std::set<int> expect_each_chunk_once(const json& trace, std::size_t chunks) {
     std::multiset<std::size_t> seen;
@@ -40,7 +45,7 @@ std::set<int> expect_each_chunk_once(const json& trace, std::size_t chunks) {
             EXPECT_GE(event.at("ts"), 0) << event;
             EXPECT_TRUE(event.at("ph") != "X" || event.at("dur") >= 0) << event;
         }
-        if (event.at("name") == "compute" && (event.at("ph") == "X" || event.at("ph") == "b")) {
+        if (is_compute(event)) {
             seen.insert(event.at("args").at("chunk").get<std::size_t>());
             ranks.insert(event.at("pid").get<int>());
         }
@@ -105,7 +110,7 @@ TEST(TraceOfAJob, OfALaterAttemptReplacesAnEarlierOnes) {
     std::map<std::size_t, int> chunks;
     for (const json& trace : {first, second}) {
         for (const json& event : trace.at("traceEvents")) {
-            if (event.at("ph") != "M" && event.at("name") == "compute" && event.at("ph") != "e") {
+            if (is_compute(event)) {
                 ++chunks[event.at("args").at("chunk").get<std::size_t>()];
             }
         }

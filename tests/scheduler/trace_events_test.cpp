@@ -79,6 +79,7 @@ TEST(TraceEvents, AreATrackForEachStageThreadAndPhase) {
     ASSERT_EQ(compute.size(), 2U);
     EXPECT_EQ(compute[0].at("ph"), "X");
     EXPECT_EQ(compute[0].at("name"), "compute");
+    EXPECT_EQ(compute[0].at("cat"), "compute");
     EXPECT_DOUBLE_EQ(compute[0].at("ts"), 2000.001) << "microseconds since the origin";
     EXPECT_DOUBLE_EQ(compute[0].at("dur"), 1999.999);
     EXPECT_EQ(compute[0].at("args"), json::parse(R"({"chunk": 9, "items": 10})"));
@@ -96,6 +97,35 @@ TEST(TraceEvents, AreAsynchronousWhereSpansOverlap) {
     EXPECT_NE(sent[0].at("id"), sent[2].at("id"));
     EXPECT_DOUBLE_EQ(sent[1].at("ts"), 3000);
     EXPECT_EQ(sent[0].at("args"), json::parse(R"({"items": 10, "bytes": 1440})"));
+}
+
+TEST(TraceEvents, OfADeviceThatOverlapTellItFromOthers) {
+    RankTrace trace;
+    for (const char* const name : {"host", "spare"}) {
+        trace.devices.emplace_back(name, 2);
+        trace.devices.back().add({.chunk = {0, 0, 10}, .scatter = from_to(1ms, 4ms)});
+        trace.devices.back().add({.chunk = {1, 10, 10}, .scatter = from_to(2ms, 5ms)});
+    }
+    trace.phases.push_back({Phase::index, from_to(1ms, 3ms)});
+    trace.phases.push_back({Phase::weights, from_to(2ms, 4ms)});
+
+    const auto tracks = tracks_in(parsed({trace_events(trace, at(0s), 100)}), 0);
+
+    EXPECT_EQ(tracks.at("device 0 (host): scatter")[0].at("name"), "device 0 (host): scatter");
+    EXPECT_EQ(tracks.at("device 1 (spare): scatter")[0].at("name"), "device 1 (spare): scatter");
+    EXPECT_EQ(tracks.at("device 1 (spare): scatter")[0].at("cat"), "scatter");
+    EXPECT_EQ(tracks.at("phases")[0].at("name"), "index");
+    EXPECT_EQ(tracks.at("phases")[2].at("name"), "weights");
+}
+
+TEST(TraceEvents, BeginAtTheOrigin) {
+    RankTrace trace;
+    trace.phases.push_back({Phase::launch, from_to(1ms, 5ms)});
+
+    const json launch = tracks_in(parsed({trace_events(trace, at(2ms), 100)}), 0).at("phases").at(0);
+
+    EXPECT_DOUBLE_EQ(launch.at("ts"), 0);
+    EXPECT_DOUBLE_EQ(launch.at("dur"), 3000);
 }
 
 TEST(TraceEvents, OfRanksStandSideBySide) {
@@ -133,6 +163,35 @@ TEST(TraceEvents, LeaveTheMiddleOfALongTrackOutAndSayHowMuch) {
     }
     EXPECT_THAT(chunks, ElementsAre(0, 1, 2, 3, 4, 995, 996, 997, 998, 999));
     EXPECT_THAT(trace.dump(), testing::HasSubstr("990 spans of the middle are left out"));
+}
+
+TEST(TraceEvents, LeaveNothingOutWhereTheyFitTogether) {
+    RankTrace trace;
+    trace.devices.emplace_back("host", 80);
+    for (std::uint64_t i = 0; i < 80; ++i) {
+        trace.devices[0].add(
+            {.chunk = {i, i, 1}, .compute = from_to(std::chrono::microseconds(i), std::chrono::microseconds(i + 1))});
+    }
+    trace.phases.push_back({Phase::index, from_to(0s, 1us)});
+
+    const json all = parsed({trace_events(trace, at(0s), 81)});
+    const json cut = parsed({trace_events(trace, at(0s), 41)});
+
+    EXPECT_EQ(tracks_in(all, 0).at("device 0 (host): compute").size(), 80U);
+    EXPECT_THAT(all.dump(), testing::Not(testing::HasSubstr("left out")));
+    EXPECT_EQ(tracks_in(cut, 0).at("device 0 (host): compute").size(), 40U);
+    EXPECT_EQ(tracks_in(cut, 0).at("phases").size(), 1U);
+    EXPECT_THAT(cut.dump(), testing::HasSubstr("40 spans of the middle are left out"));
+}
+
+TEST(TraceEvents, HaveWhatReadersAskOfEveryEvent) {
+    const json trace = parsed({trace_events(trace_of(3), at(1ms), 100)});
+
+    for (const json& event : trace.at("traceEvents")) {
+        for (const char* const key : {"ph", "cat", "name", "pid", "tid", "ts"}) {
+            EXPECT_TRUE(event.contains(key)) << key << ": " << event;
+        }
+    }
 }
 
 TEST(TraceEvents, OfARankWithoutWorkAreItsName) {
