@@ -13,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/wording.hpp"
+#include "scheduler/report_conditions.hpp"
 #include "scheduler/text_table.hpp"
 
 namespace sluice {
@@ -37,97 +38,6 @@ NumberPair pair_at(std::string name, const ReadJson& before, const ReadJson& aft
 
 bool is_known(const NumberPair& pair) {
     return pair.before || pair.after;
-}
-
-/// As it stands in a job file, or in a report.
-std::string shown(const ReadJson& value) {
-    return value.is_null() ? "" : escaped(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
-/// Values of an object, by their place in it: "pipeline.depth".
-void flatten(const ReadJson& object, const std::string& prefix, std::map<std::string, std::string>& to) {
-    for (const auto& [key, value] : object.items()) {
-        const std::string name = prefix.empty() ? key : fmt::format("{}.{}", prefix, key);
-        if (value.is_object()) {
-            flatten(value, name, to);
-        } else {
-            to[name] = shown(value);
-        }
-    }
-}
-
-/// Each once, in order: "a, b".
-std::string all_of(const ReadJson& ranks, const char* pointer) {
-    std::set<std::string> values;
-    for (const ReadJson& rank : ranks) {
-        const ReadJson::json_pointer place(pointer);
-        if (!rank.contains(place)) {
-            continue;
-        }
-        const ReadJson& value = rank.at(place);
-        if (value.is_array()) {
-            for (const ReadJson& one : value) {
-                values.insert(shown(one));
-            }
-        } else if (!value.is_null()) {
-            values.insert(shown(value));
-        }
-    }
-    return fmt::format("{}", fmt::join(values, ", "));
-}
-
-std::map<std::string, std::string> conditions_of(const ReadJson& report) {
-    static constexpr std::array paths{"output.path", "output.report", "output.trace"};  // of each run its own
-    std::map<std::string, std::string> all;
-    flatten(report.at("config"), "", all);
-    for (const char* const path : paths) {
-        all.erase(path);
-    }
-    const ReadJson& provenance = report.at("provenance");
-    for (const char* const name : {"input", "model.weights", "run.instructions"}) {  // the files' contents
-        if (const auto found = provenance.at("identity").find(name); found != provenance.at("identity").end()) {
-            all[fmt::format("identity of {}", name)] = shown(*found);
-        }
-    }
-    for (const char* const name : {"version", "commit", "compiler", "build", "mpi", "cuda"}) {
-        all[fmt::format("program's {}", name)] = shown(provenance.at(name));
-    }
-    const ReadJson& run = report.at("run");
-    for (const char* const name : {"device", "chunk_items", "depth", "staged", "window"}) {
-        all[fmt::format("chosen {}", name)] = shown(run.at(name));
-    }
-    all["threads that make rows"] = shown(run.at("encoders").at("used"));
-    const ReadJson& ranks = report.at("ranks");
-    std::size_t devices = 0;
-    for (const ReadJson& rank : ranks) {
-        devices += rank.at("milestones").at("first_compute").size();
-    }
-    all["ranks"] = std::to_string(ranks.size());
-    all["devices"] = std::to_string(devices);
-    all["hosts"] = all_of(ranks, "/host");
-    all["CPUs"] = all_of(ranks, "/facts/cpu");
-    all["GPUs"] = all_of(ranks, "/facts/gpus");
-    all["NVIDIA driver"] = all_of(ranks, "/facts/driver");
-    return all;
-}
-
-std::vector<Difference> differences(const ReadJson& before, const ReadJson& after) {
-    const auto old_ones = conditions_of(before);
-    const auto new_ones = conditions_of(after);
-    std::vector<Difference> found;
-    for (const auto& [name, value] : old_ones) {
-        const auto other = new_ones.find(name);
-        const std::string& now = other == new_ones.end() ? std::string() : other->second;
-        if (now != value) {
-            found.push_back({.name = name, .before = value, .after = now});
-        }
-    }
-    for (const auto& [name, value] : new_ones) {
-        if (!old_ones.contains(name) && !value.empty()) {
-            found.push_back({.name = name, .after = value});
-        }
-    }
-    return found;
 }
 
 /// All members of two objects that are numbers, in the first one's order.
@@ -197,8 +107,14 @@ std::string verdict_of(const ReadJson& report) {
     return report.at("verdict").at("text").get<std::string>();
 }
 
+std::vector<std::string> notes_of(const ReadJson& report) {
+    return report.at("verdict").at("notes").get<std::vector<std::string>>();
+}
+
+/// A fall of less than 100 % is never rounded to one.
 std::string percent(double change) {
-    return fmt::format("{:+.1f} %", 100 * change);
+    constexpr double greatest_fall = -0.999;
+    return fmt::format("{:+.1f} %", 100 * (change > -1 ? std::max(change, greatest_fall) : change));
 }
 
 std::string signed_time(double seconds) {
@@ -211,6 +127,24 @@ std::string row_name(const std::string& name) {
     static const std::set<std::string> stages{"read",     "parse",  "scatter", "upload", "compute",
                                               "download", "gather", "write",   "commit"};
     return whole.contains(name) ? name : stages.contains(name) ? "only " + name : "(" + name + ")";
+}
+
+/// Of runs whose items are not the same work.
+void conclude_on_work(ReportDiff& diff) {
+    static constexpr std::array<std::pair<std::string_view, const char*>, 3> work{
+        {{"app", "app"}, {input_identity, "input"}, {weights_identity, "weights"}}};
+    std::vector<const char*> other;
+    for (const auto& [name, what] : work) {
+        if (std::ranges::find(diff.conditions, name, &Difference::name) != diff.conditions.end()) {
+            other.push_back(what);
+        }
+    }
+    if (!other.empty()) {
+        diff.conclusions.push_back(
+            fmt::format("the runs did different work, with another {}: an item of one may take longer than one of the "
+                        "other",
+                        fmt::join(other, " and another ")));
+    }
 }
 
 void conclude_on_time(ReportDiff& diff) {
@@ -291,6 +225,14 @@ TextRows rows_of(const std::string& title, const std::vector<NumberPair>& pairs,
     return rows;
 }
 
+std::string verdict_text(std::string_view label, const std::string& verdict, const std::vector<std::string>& notes) {
+    std::string text = fmt::format("{}{}\n", label, verdict);
+    for (const std::string& note : notes) {
+        text += fmt::format("{:{}}{}\n", "", label.size(), note);
+    }
+    return text;
+}
+
 void append(TextRows& rows, const TextRows& more) {
     rows.insert(rows.end(), more.begin() + 1, more.end());
 }
@@ -324,13 +266,16 @@ ReportDiff diff_reports(const ReadJson& before, const ReadJson& after) {
                   pair_at("steady, items/s", before, after, "/verdict/steady")},
         .gpus = {pair_at("GPU clock, MHz", before, after, "/gpu_cost/clock_mhz/mean"),
                  pair_at("power of all GPUs, W", before, after, "/gpu_cost/watts")},
-        .conditions = differences(before, after),
+        .conditions = different_conditions(before, after),
         .capacities = members(before, after, "/verdict/capacity"),
         .wall = wall_rows(before, after),
         .devices = devices_of_both(before, after),
         .verdict_before = verdict_of(before),
-        .verdict_after = verdict_of(after)};
+        .verdict_after = verdict_of(after),
+        .notes_before = notes_of(before),
+        .notes_after = notes_of(after)};
     std::erase_if(diff.gpus, [](const NumberPair& pair) { return !is_known(pair); });
+    conclude_on_work(diff);
     conclude_on_time(diff);
     conclude_on_rate(diff, after);
     conclude_on_devices(diff);
@@ -356,9 +301,9 @@ std::string diff_text(const ReportDiff& diff) {
     TextRows wall{{"wall of rank 0", "before", "after", "change"}};
     const double shown_from = telling_row * diff.times.front().before.value_or(0);
     for (const NumberPair& row : diff.wall) {
-        if (std::abs(absolute_change(row)) >= shown_from) {
-            wall.push_back({row_name(row.name), time_text(row.before.value_or(0)), time_text(row.after.value_or(0)),
-                            signed_time(absolute_change(row))});
+        if (row.before && row.after && std::abs(absolute_change(row)) >= shown_from) {
+            wall.push_back(
+                {row_name(row.name), time_text(*row.before), time_text(*row.after), signed_time(absolute_change(row))});
         }
     }
     if (wall.size() > 1) {
@@ -369,7 +314,8 @@ std::string diff_text(const ReportDiff& diff) {
         const auto or_dash = [](const std::string& value) { return value.empty() ? std::string("-") : value; };
         text += fmt::format("  {}: {}; {}\n", one.name, or_dash(one.before), or_dash(one.after));
     }
-    text += fmt::format("\nbefore: {}\nafter:  {}\n", diff.verdict_before, diff.verdict_after);
+    text += '\n' + verdict_text("before: ", diff.verdict_before, diff.notes_before) +
+            verdict_text("after:  ", diff.verdict_after, diff.notes_after);
     for (const std::string& conclusion : diff.conclusions) {
         text += conclusion + '\n';
     }
@@ -390,6 +336,7 @@ nlohmann::ordered_json diff_json(const ReportDiff& diff) {
             {"devices", as_object(diff.devices)},
             {"conditions", std::move(conditions)},
             {"verdict", {{"before", diff.verdict_before}, {"after", diff.verdict_after}}},
+            {"notes", {{"before", diff.notes_before}, {"after", diff.notes_after}}},
             {"conclusions", diff.conclusions}};
 }
 

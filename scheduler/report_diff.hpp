@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "scheduler/report_conditions.hpp"
+
 namespace sluice {
 
 /// A number of two reports; nullopt: a report does not have it.
@@ -19,25 +21,20 @@ struct NumberPair {
     [[nodiscard]] std::optional<double> change() const;
 };
 
-/// Something that the reports state differently, as text; empty: a report does not state it.
-struct Difference {
-    std::string name;
-    std::string before{};
-    std::string after{};
-};
-
 /// How one run differs from another, from their reports.
 struct ReportDiff {
     NumberPair items;                    ///< Done by each.
     std::vector<NumberPair> times;       ///< Seconds: of the run, its start-up and its end.
     std::vector<NumberPair> rates;       ///< Items per second: of the whole run, and the steady one.
     std::vector<NumberPair> gpus;        ///< Mean clock and power of all GPUs; none on hosts.
-    std::vector<Difference> conditions;  ///< Settings, input, program, machines, devices, chunks.
+    std::vector<Difference> conditions;  ///< Settings, input, program, machines, devices, chunks, how they ended.
     std::vector<NumberPair> capacities;  ///< Of each stage, items per second.
     std::vector<NumberPair> wall;        ///< Seconds of each row of rank 0's wall, the greatest change first.
     std::vector<NumberPair> devices;     ///< Items per second of each that computes, by rank, where both had it.
     std::string verdict_before{};
     std::string verdict_after{};
+    std::vector<std::string> notes_before{};  ///< The verdict's.
+    std::vector<std::string> notes_after{};
     std::vector<std::string> conclusions{};  ///< What the numbers come to, in words.
 };
 

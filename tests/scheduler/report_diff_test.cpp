@@ -88,6 +88,75 @@ TEST(ReportDiff, TellsSettingsThatDifferButNotWhereOutputsLie) {
     EXPECT_EQ(conditions[1].after, "auto");
 }
 
+TEST(ReportDiff, SaysThatRunsOfOtherAppsInputsOrWeightsDidOtherWork) {
+    const json before = report_of({10s}, {{"app", "echo"}});
+    json after = before;
+    after["provenance"]["identity"]["input"] = "12 bytes, XXH3 1";
+    const json other_app = report_of({10s}, {{"app", "classifier"}});
+
+    EXPECT_THAT(diff_reports(before, before).conclusions, Not(Contains(HasSubstr("different work"))));
+    EXPECT_THAT(diff_reports(before, after).conclusions[0], HasSubstr("different work, with another input:"));
+    EXPECT_THAT(diff_reports(before, other_app).conclusions[0], HasSubstr("different work, with another app:"));
+}
+
+TEST(ReportDiff, TellsWhatDecidesBytesAndIsNoSetting) {
+    const json config{{"run", {{"precision", "auto"}}}};
+    json before = report_of({10s}, config);
+    json after = before;
+    before["provenance"]["identity"] = {{"run.precision", "fp32"}, {"model.tokenizer", "a"}};
+    after["provenance"]["identity"] = {{"run.precision", "bf16"}, {"model.tokenizer", "b"}};
+
+    const std::vector<Difference> chosen = diff_reports(before, after).conditions;
+    before["config"]["run"]["precision"] = "fp32";
+    const std::vector<Difference> set = diff_reports(before, after).conditions;
+
+    ASSERT_EQ(chosen.size(), 2U);
+    EXPECT_EQ(chosen[0].name, "identity of model.tokenizer");
+    EXPECT_EQ(chosen[1].name, "identity of run.precision");
+    EXPECT_EQ(chosen[1].after, "bf16");
+    ASSERT_EQ(set.size(), 2U);
+    EXPECT_EQ(set[1].name, "run.precision") << "once is enough";
+}
+
+TEST(ReportDiff, TellsHowRunsEndedAndWhatTheirVerdictsNote) {
+    const json before = report_of({10s});
+    json after = before;
+    after["run"]["partial"] = true;
+    after["run"]["ended_by"] = "E-RUN-042: a rank hangs";
+    after["run"]["failed_items"] = {3, 5};
+    after["verdict"]["notes"] = {"NOTE: a straggler"};
+
+    const ReportDiff diff = diff_reports(before, after);
+
+    EXPECT_THAT(diff_text(diff), HasSubstr("  ended by: -; E-RUN-042: a rank hangs\n  ended early: no; yes\n"));
+    EXPECT_THAT(diff_text(diff), HasSubstr("  items left out: 0; 2\n"));
+    EXPECT_THAT(diff_text(diff), HasSubstr("\n        NOTE: a straggler\n"));
+    EXPECT_EQ(diff_json(diff).at("notes").at("after").at(0), "NOTE: a straggler");
+}
+
+TEST(ReportDiff, TellsHowRanksAndDevicesLieOnHosts) {
+    json before = report_of({10s, 10s});
+    json after = before;
+    before["ranks"][0]["milestones"]["first_compute"] = {1, 1, 1};
+    after["ranks"][0]["milestones"]["first_compute"] = {1, 1};
+    after["ranks"][1]["milestones"]["first_compute"] = {1, 1};
+    after["ranks"][1]["host"] = after["ranks"][0]["host"];
+
+    const std::string text = diff_text(diff_reports(before, after));
+
+    EXPECT_THAT(text, HasSubstr("  devices: 4, 1 to 3 a rank; 4\n"));
+    EXPECT_THAT(text, HasSubstr("  hosts: n00, n01; n00 (2)\n"));
+}
+
+TEST(ReportDiff, RoundsNoChangeToALossOfAll) {
+    const json before = report_of({10s});
+    json after = before;
+    after["verdict"]["steady"] = before.at("verdict").at("steady").get<double>() / 1e6;
+
+    EXPECT_THAT(diff_text(diff_reports(before, after)), HasSubstr("-99.9 %"));
+    EXPECT_THAT(diff_text(diff_reports(before, after)), Not(HasSubstr("-100.0 %")));
+}
+
 TEST(ReportDiff, ComparesNoTimesOfDifferentNumbersOfItems) {
     const ReportDiff diff = diff_reports(report_of({10s}), report_of({10s, 10s}));
 
@@ -100,13 +169,14 @@ TEST(ReportDiff, HoldsWhereAReportLacksItsTimes) {
     json invalid = report_of({10s});
     invalid["ranks"][0].erase("wall");
     invalid["ranks"][0].erase("instances");
-    invalid["verdict"] = {{"text", "no verdict: the timers are invalid"}};
+    invalid["verdict"] = {{"text", "no verdict: the timers are invalid"}, {"notes", json::array()}};
 
     const ReportDiff diff = diff_reports(report_of({10s}), invalid);
 
     EXPECT_EQ(diff.rates.back().after, std::nullopt);
     EXPECT_THAT(diff.devices, IsEmpty());
     EXPECT_THAT(diff_text(diff), HasSubstr("no verdict"));
+    EXPECT_THAT(diff_text(diff), Not(HasSubstr("only compute"))) << "what is not known is no time of 0";
     EXPECT_TRUE(diff_json(diff).at("rates").at("steady, items/s").at("after").is_null());
 }
 
