@@ -34,8 +34,8 @@ std::string progress_line(const RunStatus& status) {
 }
 
 std::string rate_line(const RunStatus& status) {
-    std::string text = fmt::format("rate      {:.1f} items/s written, {:.1f} on average", status.items_per_second,
-                                   status.mean_items_per_second);
+    std::string text = fmt::format("rate      {} items/s written, {} on average", rate_text(status.items_per_second),
+                                   rate_text(status.mean_items_per_second));
     if (status.seconds_left) {
         text += fmt::format("; {} left", whole_seconds_text(*status.seconds_left));
     }
@@ -45,16 +45,22 @@ std::string rate_line(const RunStatus& status) {
 std::string rank_rows(const RunStatus& status) {
     std::string text =
         "\nresults returned, which are then written in the order of the items:\n"
-        "  rank  chunks       items     items/s  last result  host\n";
+        "  rank    chunks         items     items/s   last result  host\n";
+    const auto add_row = [&](std::size_t rank) {
+        const RankStatus& row = status.ranks[rank];
+        text += fmt::format("  {:>4}  {:>8}  {:>12}  {:>10}  {:>6.1f} s ago  {}{}\n", rank, row.chunks, row.items,
+                            rate_text(row.items_per_second), row.seconds_since_chunk, escaped(row.host),
+                            status.slowest == rank ? "  slowest" : "");
+    };
     const std::size_t rows = std::min(status.ranks.size(), most_rows);
     for (std::size_t rank = 0; rank < rows; ++rank) {
-        const RankStatus& row = status.ranks[rank];
-        text += fmt::format("  {:>4}  {:>6}  {:>10}  {:>10.1f}  {:>6.1f} s ago  {}{}\n", rank, row.chunks, row.items,
-                            row.items_per_second, row.seconds_since_chunk, escaped(row.host),
-                            status.slowest == rank ? "  slowest" : "");
+        add_row(rank);
     }
     if (rows < status.ranks.size()) {
-        text += fmt::format("  and {} more ranks; --json has them all\n", status.ranks.size() - rows);
+        if (status.slowest && *status.slowest >= rows && *status.slowest < status.ranks.size()) {
+            add_row(*status.slowest);
+        }
+        text += fmt::format("  {} ranks in all; --json has every one\n", status.ranks.size());
     }
     return text;
 }

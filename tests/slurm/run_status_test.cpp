@@ -198,8 +198,21 @@ TEST(StatusText, TellsProgressRateAndTheSlowestRank) {
                                 "written, 38 committed\n"));
     EXPECT_THAT(text, HasSubstr("12.5 items/s written, 10.2 on average; 00:00:59 left\n"));
     EXPECT_THAT(text,
-                HasSubstr("\nresults returned, which are then written in the order of the items:\n  rank  chunks "));
+                HasSubstr("\nresults returned, which are then written in the order of the items:\n  rank    chunks "));
     EXPECT_THAT(text, HasSubstr("n08  slowest\n"));
+}
+
+TEST(StatusText, ShowsTheSlowestOfManyRanks) {
+    RunStatus status = some_status();
+    status.ranks.assign(400, {.host = "n07", .chunks = 1'000'000, .items = 20'000'000'000, .items_per_second = 0.05});
+    status.ranks[300] = {.host = "n99", .chunks = 7, .items = 70, .items_per_second = 0.001};
+    status.slowest = 300;
+
+    const std::string text = status_text({.status = status, .age = 0.5, .job = "4711"});
+
+    EXPECT_THAT(text, HasSubstr("   300         7            70       0.001     0.0 s ago  n99  slowest\n"));
+    EXPECT_THAT(text, HasSubstr("     0   1000000   20000000000        0.05     0.0 s ago  n07\n"));
+    EXPECT_THAT(text, HasSubstr("\n  400 ranks in all; --json has every one\n"));
 }
 
 TEST(SlowestRank, IsOneThatIsClearlySlowerThanTheOthers) {
