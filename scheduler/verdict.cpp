@@ -121,20 +121,36 @@ std::pair<std::string_view, nanoseconds> longest_phase(const WallView& wall, Pha
     return longest;
 }
 
+/// The same of start-up, in whose time without a phase the first items come to a device.
+std::pair<std::string_view, nanoseconds> longest_of_startup(const WallView& wall, double startup) {
+    auto longest = longest_phase(wall, Phase::launch, Phase::suspects);
+    nanoseconds left = std::chrono::round<nanoseconds>(Seconds(startup));
+    for (auto phase = static_cast<std::size_t>(Phase::launch); phase <= static_cast<std::size_t>(Phase::suspects);
+         ++phase) {
+        left -= wall.phases[phase];
+    }
+    for (const Stage stage : {Stage::read, Stage::parse, Stage::scatter, Stage::upload}) {
+        if (const nanoseconds time = std::min(wall.stages[index_of(stage)], left); time > longest.second) {
+            longest = {to_string(stage), time};
+        }
+    }
+    return longest;
+}
+
 std::string line_of(const Verdict& verdict, const RunReport& run, double wall) {
     const WallView& root = run.ranks.front().breakdown.wall;
-    const auto part = [&](std::string_view name, double time, Phase from, Phase to) {
-        const auto [phase, longest] = longest_phase(root, from, to);
+    const auto part = [&](std::string_view name, double time, const std::pair<std::string_view, nanoseconds>& longest) {
         return fmt::format("{} binds: {} of {}{}", name, time_text(time), time_text(wall),
-                           longest.count() == 0
+                           longest.second.count() == 0
                                ? ""
-                               : fmt::format("; its longest part is {}, {}", phase, time_text(seconds(longest))));
+                               : fmt::format("; its longest part is {}, {}", longest.first,
+                                             time_text(std::min(seconds(longest.second), time))));
     };
     switch (verdict.bound) {
         case Bound::startup:
-            return part("start-up", verdict.startup, Phase::launch, Phase::suspects);
+            return part("start-up", verdict.startup, longest_of_startup(root, verdict.startup));
         case Bound::end:
-            return part("the end", verdict.end, Phase::publish, Phase::finish);
+            return part("the end", verdict.end, longest_phase(root, Phase::publish, Phase::finish));
         case Bound::stage:
         case Bound::nothing:
             break;

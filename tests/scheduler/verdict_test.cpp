@@ -295,7 +295,23 @@ TEST(Verdict, SaysThatStartUpOrTheEndBinds) {
     ranks[0].milestones.written = 4s;
     const Verdict end = judge(run_of(ranks, 300));
     EXPECT_EQ(end.bound, Bound::end);
-    EXPECT_EQ(end.line, "the end binds: 6.00 s of 10.0 s; its longest part is publish, 9.00 s");
+    EXPECT_EQ(end.line, "the end binds: 6.00 s of 10.0 s; its longest part is publish, 6.00 s");
+}
+
+TEST(Verdict, NamesTheReadingOfTheFirstItemsWhereThatIsMostOfStartUp) {
+    std::vector<RankReport> ranks{busy_rank(Stage::compute, 3s, 300)};
+    ranks[0].milestones.first_compute = {6s};
+    ranks[0].milestones.written = 9s;
+    ranks[0].milestones.finish = 10s;
+    WallView& wall = ranks[0].breakdown.wall;
+    wall.phases[static_cast<std::size_t>(Phase::place)] = 1s;
+    wall.stages[index_of(Stage::read)] = 7s;
+
+    EXPECT_THAT(judge(run_of(ranks, 300)).line, HasSubstr("; its longest part is read, 5.00 s"))
+        << "not more than fits";
+
+    wall.phases[static_cast<std::size_t>(Phase::index)] = 3s;
+    EXPECT_THAT(judge(run_of(ranks, 300)).line, HasSubstr("; its longest part is index, 3.00 s"));
 }
 
 TEST(Verdict, MeasuresTheRunFromTheFirstStartToTheLastFinish) {
