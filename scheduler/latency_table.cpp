@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using Moment = RelativeMilestones::Moment;
 
+constexpr std::size_t most_lost_rows = 32;
 constexpr double least_share = 1;  // per cent of the wall; smaller rows are not named
 
 std::string short_text(nanoseconds time) {
@@ -43,13 +45,15 @@ std::string clock_text(const RunReport& report) {
     }
     std::string text = fmt::format("clocks aligned to ±{} (ping-pong, {} rounds)\n", length_text(report.clock_error()),
                                    report.clock_rounds);
-    for (const RankReport& rank : report.ranks) {
-        if (rank.clock.violation.count() > 0) {
-            text += fmt::format(
-                "NOTE: the clock of rank {} drifts unevenly: messages arrive up to {} before they were "
-                "sent\n",
-                rank.rank, length_text(rank.clock.violation));
-        }
+    const auto violation = [](const RankReport& rank) { return rank.clock.violation; };
+    const RankReport& worst = *std::ranges::max_element(report.ranks, {}, violation);
+    const auto uneven = std::ranges::count_if(
+        report.ranks, [](auto time) { return time.count() > 0; }, violation);
+    if (uneven > 0) {
+        text += fmt::format(
+            "NOTE: the clock of rank {} drifts unevenly: messages arrive up to {} before they were sent{}\n",
+            worst.rank, length_text(violation(worst)),
+            uneven == 1 ? "" : fmt::format("; so do {} ranks' in all", uneven));
     }
     return text;
 }
@@ -117,11 +121,15 @@ std::string lost_text(const std::vector<LostRank>& lost) {
     }
     TextRows table;
     table.push_back({fmt::format("{:<{}}", "returned by", label_width), "chunks", "items"});
-    for (const LostRank& rank : lost) {
+    for (const LostRank& rank : std::span(lost).first(std::min(lost.size(), most_lost_rows))) {
         table.push_back({fmt::format("rank {} on {}", rank.rank, shortened(rank.host, longest_host_name)),
                          fmt::format("{}", rank.chunks), fmt::format("{}", rank.items)});
     }
-    return '\n' + text_table(table);
+    const std::string more =
+        lost.size() > most_lost_rows
+            ? fmt::format("and {} more ranks; the JSON report has every rank\n", lost.size() - most_lost_rows)
+            : std::string();
+    return '\n' + text_table(table) + more;
 }
 
 /// Escaped by component, because escaped() truncates long texts and the path has to be complete.
@@ -232,7 +240,7 @@ std::string header(const RunReport& report, const Verdict& verdict, bool timed) 
     const nanoseconds wall = wall_time(report.ranks);
     const bool all_here = report.items_done == report.items;
     const std::string count = (report.partial() ? "PARTIAL: " : "") +
-                              (all_here ? fmt::format("{} items", report.items) : count_text(report.count()));
+                              (all_here ? count_of(report.items, "item") : count_text(report.count()));
     const char* const before_time = report.items_before == 0 ? " in" : ";";
     const std::string rate =
         wall > nanoseconds(0)

@@ -32,6 +32,13 @@ TEST(LatencyTable, NamesTheDeviceItsPrecisionAndWhyItIsNotAnother) {
                 testing::EndsWith("2 devices (host; no GPU: built without CUDA)"));
 }
 
+TEST(LatencyTable, SpeaksOfOneItem) {
+    RunReport report = example_run(1);
+    report.items = report.items_done = 1;
+
+    EXPECT_THAT(lines_of(latency_table(report, TableForm::brief)).at(0), testing::StartsWith("1 item in 10.0 s: "));
+}
+
 TEST(LatencyTable, SaysHowManyItemsWereComputedAgain) {
     RunReport report = example_run(2);
     EXPECT_THAT(latency_table(report, TableForm::full), Not(HasSubstr("certified:")));
@@ -242,6 +249,31 @@ TEST(LatencyTable, TellsOfAClockThatNoStraightLineFits) {
                 HasSubstr("clocks aligned to ±130.0 µs (ping-pong, 32 rounds)\nNOTE: the clock "
                           "of rank 2 drifts unevenly: messages arrive up to 120.0 µs before "
                           "they were sent\n"));
+}
+
+TEST(LatencyTable, TellsOfManyUnevenClocksInALine) {
+    RunReport report = example_run(3);
+    report.ranks[1].clock = {.error = 60us, .violation = 50us};
+    report.ranks[2].clock = {.error = 130us, .violation = 120us};
+
+    const std::string table = latency_table(report, TableForm::brief);
+
+    EXPECT_THAT(table, HasSubstr("NOTE: the clock of rank 2 drifts unevenly: messages arrive up to 120.0 µs before "
+                                 "they were sent; so do 2 ranks' in all\n"));
+    EXPECT_THAT(table, Not(HasSubstr("clock of rank 1")));
+}
+
+TEST(LatencyTable, ShowsTheFirstOfManyRanksThatAreLost) {
+    RunReport report = example_run(1);
+    for (int rank = 1; rank < 400; ++rank) {
+        report.lost.push_back({.rank = rank, .host = "n1"});
+    }
+
+    const std::string table = latency_table(report, TableForm::full);
+
+    EXPECT_THAT(table, HasSubstr("rank 32 on n1"));
+    EXPECT_THAT(table, Not(HasSubstr("rank 33 on n1")));
+    EXPECT_THAT(table, HasSubstr("\nand 367 more ranks; the JSON report has every rank\n"));
 }
 
 TEST(LatencyTable, SpeaksOfOneClockOnlyWhereThereIsOne) {
