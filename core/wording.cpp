@@ -75,7 +75,9 @@ double ItemCount::percent() const noexcept {
 std::string count_text(const ItemCount& items, Percentage percentage) {
     std::string text = fmt::format("{} of {}{} items", items.done, items.is_estimated ? "about " : "", items.total);
     if (percentage == Percentage::shown) {
-        text += fmt::format(" ({:.1f} %)", items.percent());
+        constexpr double most_of_some = 99.9;  // 100 % is all of them
+        const bool are_all = items.done >= items.total && !items.is_estimated;
+        text += fmt::format(" ({:.1f} %)", are_all ? items.percent() : std::min(items.percent(), most_of_some));
     }
     if (items.before > 0) {
         text +=

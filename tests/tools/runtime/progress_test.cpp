@@ -37,6 +37,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Line{1, 7201, 1.0, "1 of 7201 items (0.0 %), 1.00 items/s, 2:00:00 left"},
                     Line{2000, 2000, 4.0, "2000 of 2000 items (100.0 %), 500 items/s, 0:00 left"}));
 
+TEST(ProgressText, SaysAHundredPerCentOnlyOfAll) {
+    EXPECT_EQ(progress_text({.done = 19'999, .total = 20'000}, Seconds(0)), "19999 of 20000 items (99.9 %)");
+    EXPECT_EQ(progress_text({.done = 20'000, .total = 20'000, .is_estimated = true}, Seconds(0)),
+              "20000 of about 20000 items (99.9 %)");
+}
+
 TEST(ProgressText, TellsWhatThisRunHasDoneFromWhatWasDoneBefore) {
     EXPECT_EQ(progress_text({.done = 812, .total = 2000, .before = 312}, Seconds(1)),
               "812 of 2000 items (40.6 %): 500 in this run, 312 before, 500 items/s, 0:02 left");
