@@ -132,7 +132,7 @@ std::string row_name(const std::string& name) {
 /// Of runs whose items are not the same work.
 void conclude_on_work(ReportDiff& diff) {
     static constexpr std::array<std::pair<std::string_view, const char*>, 3> work{
-        {{"app", "app"}, {input_identity, "input"}, {weights_identity, "weights"}}};
+        {{"app", "another app"}, {input_identity, "another input"}, {weights_identity, "other weights"}}};
     std::vector<const char*> other;
     for (const auto& [name, what] : work) {
         if (std::ranges::find(diff.conditions, name, &Difference::name) != diff.conditions.end()) {
@@ -141,9 +141,8 @@ void conclude_on_work(ReportDiff& diff) {
     }
     if (!other.empty()) {
         diff.conclusions.push_back(
-            fmt::format("the runs did different work, with another {}: an item of one may take longer than one of the "
-                        "other",
-                        fmt::join(other, " and another ")));
+            fmt::format("the runs did different work ({}): an item of one may take longer than one of the other",
+                        fmt::join(other, ", ")));
     }
 }
 

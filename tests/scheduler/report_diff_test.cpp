@@ -92,11 +92,13 @@ TEST(ReportDiff, SaysThatRunsOfOtherAppsInputsOrWeightsDidOtherWork) {
     const json before = report_of({10s}, {{"app", "echo"}});
     json after = before;
     after["provenance"]["identity"]["input"] = "12 bytes, XXH3 1";
-    const json other_app = report_of({10s}, {{"app", "classifier"}});
+    json other_app = report_of({10s}, {{"app", "classifier"}});
+    other_app["provenance"]["identity"]["model.weights"] = "34 bytes, XXH3 2";
 
     EXPECT_THAT(diff_reports(before, before).conclusions, Not(Contains(HasSubstr("different work"))));
-    EXPECT_THAT(diff_reports(before, after).conclusions[0], HasSubstr("different work, with another input:"));
-    EXPECT_THAT(diff_reports(before, other_app).conclusions[0], HasSubstr("different work, with another app:"));
+    EXPECT_THAT(diff_reports(before, after).conclusions[0], HasSubstr("different work (another input): an item"));
+    EXPECT_THAT(diff_reports(before, other_app).conclusions[0],
+                HasSubstr("different work (another app, other weights): an item"));
 }
 
 TEST(ReportDiff, TellsWhatDecidesBytesAndIsNoSetting) {
