@@ -107,6 +107,8 @@ TEST(TraceOfAJob, OfALaterAttemptReplacesAnEarlierOnes) {
     ASSERT_EQ(job.run_alone(traced({"pipeline.chunk_items=1"})).exit_code, 0);
 
     const json second = trace_of(job);
+    EXPECT_EQ(first.at("otherData").at("attempt"), "1");
+    EXPECT_EQ(second.at("otherData").at("attempt"), "2");
     std::map<std::size_t, int> chunks;
     for (const json& trace : {first, second}) {
         for (const json& event : trace.at("traceEvents")) {

@@ -200,12 +200,15 @@ CommonEnd end_together(const RankContext& context, RankTrace trace, GpuUses gpus
     return end;
 }
 
-void publish_trace(std::vector<std::string> events, const PreparedJob& job) {
+void publish_trace(std::vector<std::string> events, const PreparedJob& job, std::uint32_t attempt) {
     const ProgramFacts& program = program_facts();
-    const std::vector<std::pair<std::string, std::string>> facts{{"version", std::string(program.version)},
-                                                                 {"commit", std::string(program.commit)},
-                                                                 {"app", job.job.app},
-                                                                 {"output", escaped(job.job.output.path.native())}};
+    const std::vector<std::pair<std::string, std::string>> facts{
+        {"version", std::string(program.version)},
+        {"commit", std::string(program.commit)},
+        {"app", job.job.app},
+        {"output", escaped(job.job.output.path.native())},
+        {"attempt", std::to_string(attempt)},
+        {"written", utc_text(std::chrono::system_clock::now())}};
     std::vector<std::string> parts{TraceFile::begin(facts)};
     for (std::string& part : events) {
         if (parts.size() > 1) {

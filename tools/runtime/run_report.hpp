@@ -49,7 +49,7 @@ struct ClockFacts {
 
 /// Writes the job's output.trace, which is set, of all ranks' `events`. If it cannot be placed, that is only a warning,
 /// W-OUT-190.
-void publish_trace(std::vector<std::string> events, const PreparedJob& job);
+void publish_trace(std::vector<std::string> events, const PreparedJob& job, std::uint32_t attempt);
 
 /// State of an attempt when it reports.
 struct ReportedEnd {

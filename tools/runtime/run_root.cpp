@@ -1,5 +1,7 @@
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "comm/job_end.hpp"
 #include "core/commit/attempt_folder.hpp"
@@ -219,12 +221,13 @@ int serve_job(const Root& root, const Meeting& meeting, PreparedJob& job, const 
     const ExitCode code = stopped ? stopped->code : ExitCode::ok;
     CommonEnd end = end_together(context, std::move(trace), rank.gpu_sampler->finish(),
                                  {.to_root = server.clock_bounds()}, job.plan.wants_trace, code);
-    if (job.plan.wants_trace) {
-        publish_trace(std::move(end.trace_events), job);
-    }
+    std::vector<std::string> events = std::move(end.trace_events);
     publish_report(
         whole_report(job, rank, server, std::move(end)), job, options,
         {.code = code, .is_kept = attempt.output->complete() != nullptr || context.board.committed().chunks != 0});
+    if (job.plan.wants_trace) {  // after the report, whose dates count back from now: it may take seconds
+        publish_trace(std::move(events), job, attempt.summaries.back().number);
+    }
     if (stopped) {
         context.shutdown_hook.note_end(stopped->code, stopped->text);
         explain_end(root, stopped->text);
