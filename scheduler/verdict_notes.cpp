@@ -167,8 +167,9 @@ void add_notes(Verdict& verdict, const RunReport& run) {
     }
     for (const Straggler& straggler : verdict.stragglers) {
         verdict.notes.push_back(
-            fmt::format("NOTE: straggler: {} on rank {} computes {} items/s, the median is {}{}", straggler.name,
-                        straggler.rank, rate_text(straggler.rate), rate_text(straggler.usual),
+            fmt::format("NOTE: straggler: {} on rank {} computes {} items/s, {} {}{}", straggler.name, straggler.rank,
+                        rate_text(straggler.rate), run.devices() == 2 ? "the other one" : "the median is",
+                        rate_text(straggler.usual),
                         straggler.cost > 0 ? fmt::format("; that costs {}", time_text(straggler.cost)) : ""));
     }
     if (!verdict.stragglers.empty() && run.distribution == Distribution::fixed) {

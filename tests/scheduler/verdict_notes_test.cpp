@@ -36,6 +36,18 @@ TEST(Verdict, AdvisesCoresWhereRowsAreMadeOnFewerThanWouldHelp) {
                 ElementsAre(HasSubstr("more cores for rank 0 help: it makes rows on one, and 8 would be useful")));
 }
 
+TEST(Verdict, ComparesAStragglerWithTheMedianOrTheOnlyOtherDevice) {
+    std::vector<RankReport> ranks{rank_of(0, 0s, 10s, 10s, {device(Stage::compute, 10s, 1000)}),
+                                  rank_of(1, 0s, 10s, 10s, {device(Stage::compute, 10s, 500)})};
+
+    EXPECT_THAT(judge(run_of(ranks, 1500)).notes,
+                Contains(HasSubstr("device 0 (host) on rank 1 computes 50.0 items/s, the other one 100; that costs")));
+
+    ranks.push_back(rank_of(2, 0s, 10s, 10s, {device(Stage::compute, 10s, 900)}));
+    EXPECT_THAT(judge(run_of(ranks, 2400)).notes,
+                Contains(HasSubstr("device 0 (host) on rank 1 computes 50.0 items/s, the median is 90.0; that costs")));
+}
+
 TEST(Verdict, AdvisesNothingThatTheJobDoesAlreadyOrItsAppDoesNotKnow) {
     struct Case {
         Stage stage;
