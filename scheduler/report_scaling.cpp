@@ -11,7 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/wording.hpp"
-#include "scheduler/report_diff.hpp"
+#include "scheduler/report_conditions.hpp"
 #include "scheduler/text_table.hpp"
 
 namespace sluice {
@@ -23,6 +23,7 @@ struct ScaledRun {
     const ReportToScale* source;
     ScalePoint point;
     double items;
+    std::set<std::string> gpus;  // their models
 };
 
 /// nullopt: the report has no rate.
@@ -31,10 +32,14 @@ std::optional<ScaledRun> scaled_run(const ReportToScale& source) {
     const ReportJson& verdict = source.report.at("verdict");
     const ReportJson& ranks = source.report.at("ranks");
     std::set<std::string> hosts;
+    std::set<std::string> gpus;
     std::size_t devices = 0;
     for (const ReportJson& rank : ranks) {
         hosts.insert(rank.at("host").get<std::string>());
         devices += rank.at("milestones").at("first_compute").size();
+        for (const ReportJson& gpu : rank.at("facts").at("gpus")) {
+            gpus.insert(escaped(gpu.get<std::string>()));
+        }
     }
     if (!run.at("wall").is_number() || !run.at("throughput").is_number() || run.at("throughput").get<double>() <= 0 ||
         devices == 0) {
@@ -48,7 +53,10 @@ std::optional<ScaledRun> scaled_run(const ReportToScale& source) {
         point.steady = steady->get<double>();
     }
     point.verdict = escaped(verdict.at("text").get<std::string>());
-    return ScaledRun{.source = &source, .point = std::move(point), .items = run.at("items_done").get<double>()};
+    return ScaledRun{.source = &source,
+                     .point = std::move(point),
+                     .items = run.at("items_done").get<double>(),
+                     .gpus = std::move(gpus)};
 }
 
 /// `runs` are at least one, of one point.
@@ -80,7 +88,8 @@ void compare_with_first(std::vector<ScalePoint>& points, bool same_items) {
 
 /// Whether runs may differ in it and still be compared: where they run, and what follows from that.
 bool belongs_to_scale(const std::string& condition) {
-    static const std::set<std::string> all{"ranks", "devices", "hosts", "run.devices", "threads that make rows"};
+    static const std::set<std::string> all{"ranks", "devices",     "hosts",
+                                           "GPUs",  "run.devices", "threads that make rows"};
     static constexpr std::array prefixes{"slurm.", "chosen ", "topology."};
     return all.contains(condition) ||
            std::ranges::any_of(prefixes, [&](const char* const prefix) { return condition.starts_with(prefix); });
@@ -89,12 +98,19 @@ bool belongs_to_scale(const std::string& condition) {
 /// Against the first run, each difference once, by the first run that has it.
 void note_differences(std::span<const ScaledRun> runs, Scaling& scaling) {
     std::set<std::string> noted;
+    const ScaledRun& first = runs.front();
     for (const ScaledRun& run : runs.subspan(1)) {
-        for (const Difference& one : diff_reports(runs.front().source->report, run.source->report).conditions) {
+        std::vector<Difference> found = different_conditions(first.source->report, run.source->report);
+        if (run.gpus != first.gpus) {
+            found.push_back({.name = "model of GPUs",
+                             .before = fmt::format("{}", fmt::join(first.gpus, ", ")),
+                             .after = fmt::format("{}", fmt::join(run.gpus, ", "))});
+        }
+        for (const Difference& one : found) {
             if (!belongs_to_scale(one.name) && noted.insert(one.name).second) {
                 const auto or_dash = [](const std::string& value) { return value.empty() ? "-" : value; };
                 scaling.notes.push_back(fmt::format("{} differs: {} in {}; {} in {}", one.name, or_dash(one.before),
-                                                    runs.front().source->name, or_dash(one.after), run.source->name));
+                                                    first.source->name, or_dash(one.after), run.source->name));
             }
         }
     }
@@ -119,7 +135,12 @@ Scaling scaling_of(std::span<const ReportToScale> reports) {
     Scaling scaling;
     std::vector<ScaledRun> runs;
     for (const ReportToScale& report : reports) {
-        if (std::optional<ScaledRun> run = scaled_run(report)) {
+        const auto earlier = std::ranges::find(
+            runs, report.report, [](const ScaledRun& run) -> const ReportJson& { return run.source->report; });
+        if (earlier != runs.end()) {
+            scaling.notes.push_back(
+                fmt::format("{} is left out: it is the run of {}", report.name, earlier->source->name));
+        } else if (std::optional<ScaledRun> run = scaled_run(report)) {
             runs.push_back(std::move(*run));
         } else {
             scaling.notes.push_back(fmt::format("{} is left out: its report has no rate", report.name));

@@ -48,8 +48,8 @@ struct Scaling {
     std::vector<std::string> notes{};  ///< What makes the runs hard to compare.
 };
 
-/// Pure. Reports without a rate (nothing computed, or invalid timers) are left out, with a note; without any there are
-/// no points. Throws nlohmann::json::exception where a report has another shape.
+/// Pure. Reports without a rate (nothing computed, or invalid timers) and those given before are left out, with a note;
+/// without any there are no points. Throws nlohmann::json::exception where a report has another shape.
 [[nodiscard]] Scaling scaling_of(std::span<const ReportToScale> reports);
 
 /// For people.

@@ -105,6 +105,26 @@ TEST(ReportScaling, SaysWhatDiffersBesidesWhereTheyRan) {
     EXPECT_THAT(scaling_of(reports).notes, ElementsAre("run.precision differs: fp32 in one; bf16 in two"));
 }
 
+TEST(ReportScaling, SaysThatGpusAreOfDifferentModels) {
+    std::vector<ReportToScale> reports{scaled("one", {{"a"}}, 10s), scaled("two", {{"a"}, 2}, 5s),
+                                       scaled("other", {{"b"}, 2}, 5s)};
+    reports[0].report["ranks"][0]["facts"]["gpus"] = {"NVIDIA H200"};
+    reports[1].report["ranks"][0]["facts"]["gpus"] = {"NVIDIA H200", "NVIDIA H200"};
+    reports[2].report["ranks"][0]["facts"]["gpus"] = {"NVIDIA H100", "NVIDIA H100"};
+
+    EXPECT_THAT(scaling_of(reports).notes,
+                ElementsAre("model of GPUs differs: NVIDIA H200 in one; NVIDIA H100 in other"));
+}
+
+TEST(ReportScaling, CountsARunOnceByWhateverNames) {
+    const std::vector<ReportToScale> reports{scaled("one.csv", {{"a"}}, 10s), scaled("job.toml", {{"a"}}, 10s)};
+
+    const Scaling scaling = scaling_of(reports);
+
+    EXPECT_EQ(scaling.points.at(0).runs, 1U);
+    EXPECT_THAT(scaling.notes, ElementsAre("job.toml is left out: it is the run of one.csv"));
+}
+
 TEST(ReportScaling, LeavesOutRunsWithoutARate) {
     std::vector<ReportToScale> reports{scaled("one", {{"a"}}, 10s), scaled("none", {{"a", "a"}}, 10s)};
     reports[1].report["run"]["throughput"] = nullptr;
