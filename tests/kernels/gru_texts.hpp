@@ -98,13 +98,15 @@ inline std::vector<TextItem> some_text_items(std::size_t count, std::uint32_t ma
     return items;
 }
 
-inline ReferenceText reference_text(const RandomGru& gru, const Sampling& sampling, const TextItem& item) {
+/// As plain loops in `Real` write it.
+template <class Real = double>
+ReferenceText reference_text(const RandomGru& gru, const Sampling& sampling, const TextItem& item) {
     const auto uniform = [&](std::uint32_t i) {
         return item.draws.empty()
                    ? uniform_below_one(random_words(sampling.seed, {.item = item.number, .number = i}).words[0])
                    : item.draws[i];
     };
-    return write_reference<double>(gru.shape(), gru.weights(), sampling, item.prefix, uniform);
+    return write_reference<Real>(gru.shape(), gru.weights(), sampling, item.prefix, uniform);
 }
 
 /// The items as a generator takes them; what no item has is 0xcc.
