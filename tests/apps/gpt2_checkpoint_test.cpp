@@ -13,6 +13,7 @@
 #include "apps/gpt2/checkpoint_index.hpp"
 #include "apps/gpt2/side_file.hpp"
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gpt2_files.hpp"
 #include "tests/support/safetensors_writer.hpp"
@@ -31,21 +32,11 @@ protected:
         return read_checkpoint(file(name), file("config.json"));
     }
 
-    [[nodiscard]] std::string refusal(const std::function<void()>& action) const {
-        try {
-            action();
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::bad_data);
-            return error.text().id + " " + error.text().what;
-        }
-        return "none";
-    }
-
     [[nodiscard]] std::string refusal_of_config(const std::function<void(nlohmann::json&)>& change) const {
         nlohmann::json json = test::config_json(config_);
         change(json);
         test::write_file(file("config.json"), json.dump());
-        return refusal([&] { static_cast<void>(read_config(file("config.json"))); });
+        return test::bad_data_of([&] { return read_config(file("config.json")); });
     }
 
     /// Writes so many of the tensors, from `first` on, to a file of their own.
@@ -117,20 +108,20 @@ TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
     EXPECT_TRUE(equals_weights(read("INDEX.JSON")));
 
     write_some("b.safetensors", 50, all - 51);
-    EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read("model.safetensors.index.json"); }),
               "E-MOD-047 tensor 'wte.weight' is missing");
     write_some("b.safetensors", 49, all - 49);
-    EXPECT_NE(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }).find("stands in two files"),
+    EXPECT_NE(test::bad_data_of([&] { return read("model.safetensors.index.json"); }).find("stands in two files"),
               std::string::npos);
     for (const std::string elsewhere : {"../b.safetensors", "b.bin", "model.safetensors.index.json", ""}) {
         test::write_file(file("model.safetensors.index.json"),
                          fmt::format(R"({{"weight_map": {{"x": "{}"}}}})", elsewhere));
-        EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
+        EXPECT_EQ(test::bad_data_of([&] { return read("model.safetensors.index.json"); }),
                   fmt::format("E-MOD-171 tensor 'x' is in \"{}\", expected a .safetensors file in the index's folder",
                               elsewhere));
     }
     test::write_file(file("model.safetensors.index.json"), R"([1])");
-    EXPECT_EQ(refusal([&] { static_cast<void>(read("model.safetensors.index.json")); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read("model.safetensors.index.json"); }),
               "E-MOD-171 expected an object with a weight_map: tensors and their files");
 }
 
@@ -149,12 +140,12 @@ TEST_F(Checkpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
 
     values[values.size() - 5] += 1;
     test::write_safetensors(file("model.safetensors"), specs, values);
-    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }),
               "E-MOD-047 tensor 'lm_head.weight' is not the token embeddings once more");
     specs[specs.size() - 2].shape = {2};
     values.erase(values.end() - 4 - embeddings + 2, values.end() - 4);
     test::write_safetensors(file("model.safetensors"), specs, values);
-    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }),
               "E-MOD-047 tensor 'lm_head.weight' is not the token embeddings once more");
 }
 
@@ -164,25 +155,25 @@ TEST_F(Checkpoint, OfAnotherModelIsRefused) {
     specs.push_back({"h.0.attn.rotary", {1}});
     values.push_back(1);
     test::write_safetensors(file("model.safetensors"), specs, values);
-    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }),
               "E-MOD-047 tensor 'h.0.attn.rotary' is not one of this model's");
 
     specs.back().name = "transformer.h.0.attn.rotary";
     specs.push_back({"h.0.attn.rotary", {1}});
     values.push_back(1);
     test::write_safetensors(file("model.safetensors"), specs, values);
-    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }),
               "E-MOD-047 tensor 'h.0.attn.rotary' is 'transformer.h.0.attn.rotary' once more");
 
     test::write_checkpoint(folder_.path(), weights_);
     nlohmann::json json = test::config_json(config_);
     json["n_inner"] = 41;
     test::write_file(file("config.json"), json.dump());
-    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }),
               "E-MOD-047 tensor 'h.0.mlp.c_fc.bias' has shape [40], expected [41]");
 
     test::write_file(file("model.bin"), std::string(4000, 'x'));
-    EXPECT_EQ(refusal([&] { static_cast<void>(read("model.bin")); }), "E-MOD-048 got 4000 bytes, expected 497759232");
+    EXPECT_EQ(test::bad_data_of([&] { return read("model.bin"); }), "E-MOD-048 got 4000 bytes, expected 497759232");
 }
 
 TEST_F(Checkpoint, HasAConfigOfAGpt2) {
@@ -211,17 +202,15 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
     EXPECT_EQ(refusal_of_config([](auto& c) { c["layer_norm_epsilon"] = -1; }),
               "E-MOD-170 layer_norm_epsilon is -1, expected a number above 0 and up to 1");
     test::write_file(file("config.json"), "{");
-    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
-              "E-MOD-170 no JSON from byte 2 on");
+    EXPECT_EQ(test::bad_data_of([&] { return read_config(file("config.json")); }), "E-MOD-170 no JSON from byte 2 on");
     test::write_file(file("config.json"), test::config_json(config_).dump() + '\0' + "other");
-    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read_config(file("config.json")); }),
               fmt::format("E-MOD-170 no JSON from byte {} on", test::config_json(config_).dump().size() + 1));
     test::write_file(file("config.json"), "version https://git-lfs.github.com/spec/v1\n");
-    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read_config(file("config.json")); }),
               "E-MOD-170 this is a Git LFS pointer, not the file");
     test::write_file(file("config.json"), "[]");
-    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
-              "E-MOD-170 expected a JSON object");
+    EXPECT_EQ(test::bad_data_of([&] { return read_config(file("config.json")); }), "E-MOD-170 expected a JSON object");
 }
 
 TEST_F(Checkpoint, WithoutAHeaderHasTheSizeOfThe124MModel) {
@@ -280,7 +269,7 @@ TEST_F(Checkpoint, HasAConfigOfFourMebibytesAtMost) {
     EXPECT_EQ(read_config(file("config.json")), config_);
 
     test::write_file(file("config.json"), json + ' ');
-    EXPECT_EQ(refusal([&] { static_cast<void>(read_config(file("config.json"))); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read_config(file("config.json")); }),
               "E-MOD-170 got 4194305 bytes, expected at most 4194304");
 }
 

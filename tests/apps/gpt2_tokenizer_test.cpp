@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gpt2_files.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -28,17 +29,6 @@ protected:
     [[nodiscard]] Tokenizer read_json(const nlohmann::json& json) {
         test::write_file(folder_.path() / "tokenizer.json", json.dump());
         return Tokenizer::from_json(folder_.path() / "tokenizer.json");
-    }
-
-    template <class Action>
-    [[nodiscard]] static std::string refusal(Action&& action) {
-        try {
-            static_cast<void>(action());
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::bad_data);
-            return error.text().id + " " + error.text().what;
-        }
-        return "none";
     }
 
     TemporaryFolder folder_;
@@ -150,7 +140,7 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
     const auto with = [&](auto change) {
         vocab_ = sound;
         change(vocab_);
-        return refusal([&] { return read(); });
+        return test::bad_data_of([&] { return read(); });
     };
     EXPECT_EQ(with([](auto& v) { v["the"] = 4294967296U; }),
               "E-TOK-056 token 'the' has id 4294967296, expected 0 to 259");
@@ -172,15 +162,15 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
               "E-TOK-055 expected an object of tokens and their ids");
     vocab_ = sound;
     merges_ = "#version: 0.2\nt h\nth e\nt h\n";
-    EXPECT_EQ(refusal([&] { return read(); }), "E-TOK-057 line 4: joins what a merge before it joins");
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }), "E-TOK-057 line 4: joins what a merge before it joins");
     merges_ = "t h\nth\n";
-    EXPECT_EQ(refusal([&] { return read(); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }),
               "E-TOK-057 line 2: got 'th', expected two tokens and a space between them");
     merges_.clear();  // as a failed download leaves it: all texts would become single bytes
-    EXPECT_EQ(refusal([&] { return read(); }), "E-TOK-055 is empty");
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }), "E-TOK-055 is empty");
     test::write_file(folder_.path() / "merges.txt", test::small_merges);
     test::write_file(folder_.path() / "vocab.json", R"({"a": 1,)");
-    EXPECT_EQ(refusal([&] {
+    EXPECT_EQ(test::bad_data_of([&] {
                   return Tokenizer::from_vocabulary(folder_.path() / "vocab.json", folder_.path() / "merges.txt");
               }).substr(0, 22),
               "E-TOK-055 no JSON from");
@@ -190,7 +180,7 @@ TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
     const auto with = [&](auto change) {
         nlohmann::json json = test::tokenizer_json();
         change(json);
-        return refusal([&] { return read_json(json); }).substr(0, 26);
+        return test::bad_data_of([&] { return read_json(json); }).substr(0, 26);
     };
     EXPECT_EQ(with([](auto& j) { j["model"]["type"] = "Unigram"; }), "E-TOK-058 model.type is \"U");
     EXPECT_EQ(with([](auto& j) { j["normalizer"] = {{"type", "NFKC"}}; }), "E-TOK-058 normalizer is \"N");
@@ -216,7 +206,7 @@ TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
     const auto with_llama = [&](auto change) {
         nlohmann::json json = test::llama_tokenizer_json();
         change(json);
-        return refusal([&] { return read_json(json); }).substr(0, 26);
+        return test::bad_data_of([&] { return read_json(json); }).substr(0, 26);
     };
     EXPECT_EQ(with_llama([](auto&) {}), "none");
     const auto split = nlohmann::json::json_pointer("/pre_tokenizer/pretokenizers/0");
@@ -234,11 +224,11 @@ TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
               "E-TOK-058 post_processor p");
     nlohmann::json qwen = test::qwen_tokenizer_json();
     qwen["added_tokens"][1]["normalized"] = true;
-    EXPECT_EQ(refusal([&] { return read_json(qwen); }).substr(0, 26), "E-TOK-058 added_tokens has");
+    EXPECT_EQ(test::bad_data_of([&] { return read_json(qwen); }).substr(0, 26), "E-TOK-058 added_tokens has");
     qwen["normalizer"] = nullptr;
-    EXPECT_EQ(refusal([&] { return read_json(qwen); }), "none");
+    EXPECT_EQ(test::bad_data_of([&] { return read_json(qwen); }), "none");
     qwen["added_tokens"].push_back({{"id", 261}, {"content", "<x>"}, {"special", false}, {"normalized", false}});
-    EXPECT_EQ(refusal([&] { return read_json(qwen); }).substr(0, 26), "E-TOK-058 added_tokens tha");
+    EXPECT_EQ(test::bad_data_of([&] { return read_json(qwen); }).substr(0, 26), "E-TOK-058 added_tokens tha");
     nlohmann::json deep = 1;
     for (int i = 0; i < 20; ++i) {
         deep = nlohmann::json::array({deep});

@@ -10,6 +10,7 @@
 
 #include "apps/gpt2/checkpoint.hpp"
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gpt2_files.hpp"
 #include "tests/support/safetensors_writer.hpp"
@@ -24,16 +25,6 @@ protected:
 
     [[nodiscard]] WeightBlob read() const { return read_checkpoint(file("model.safetensors"), file("config.json")); }
 
-    [[nodiscard]] static std::string refusal(const std::function<void()>& action) {
-        try {
-            action();
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::bad_data);
-            return error.text().id + " " + error.text().what;
-        }
-        return "none";
-    }
-
     [[nodiscard]] Config changed(const std::function<void(nlohmann::json&)>& change) const {
         nlohmann::json json = test::config_json(config_);
         change(json);
@@ -41,7 +32,7 @@ protected:
         return read_config(file("config.json"));
     }
     [[nodiscard]] std::string refusal_of(const std::function<void(nlohmann::json&)>& change) const {
-        return refusal([&] { static_cast<void>(changed(change)); });
+        return test::bad_data_of([&] { return changed(change); });
     }
 
     TemporaryFolder folder_;
@@ -131,13 +122,13 @@ TEST_F(LlamaCheckpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
 
     values[values.size() - 5] += 1;
     test::write_safetensors(file("model.safetensors"), specs, values);
-    EXPECT_EQ(refusal([&] { static_cast<void>(read()); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }),
               "E-MOD-047 tensor 'lm_head.weight' is not the token embeddings once more");
     values[values.size() - 5] -= 1;
     specs.push_back({"layers.0.self_attn.q_norm.weight", {4}});
     values.resize(values.size() + 4);
     test::write_safetensors(file("model.safetensors"), specs, values);
-    EXPECT_THAT(refusal([&] { static_cast<void>(read()); }),
+    EXPECT_THAT(test::bad_data_of([&] { return read(); }),
                 testing::HasSubstr("E-MOD-047 tensor 'layers.0.self_attn.q_norm.weight'"));
 }
 
@@ -171,7 +162,7 @@ TEST_F(LlamaCheckpoint, TakesBeginAndEndOfItsGenerationConfig) {
     expected.begin = 9;
     expected.end = EndTokens(std::array{7U, 3U});
     EXPECT_EQ(read_with(R"({"bos_token_id": 9, "eos_token_id": [7, 3]})"), expected);
-    EXPECT_EQ(refusal([&] { static_cast<void>(read_with(R"({"eos_token_id": 260})")); }),
+    EXPECT_EQ(test::bad_data_of([&] { return read_with(R"({"eos_token_id": 260})"); }),
               "E-MOD-170 eos_token_id is 260, expected 0 to 259");
 }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "apps/namegen/namegen_weights.hpp"
 #include "core/config/schema.hpp"
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -24,15 +24,6 @@ namespace sluice::namegen {
 namespace {
 
 using testing::HasSubstr;
-
-Error caught(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error;
-    }
-    throw std::runtime_error("nothing was refused");
-}
 
 struct Setting {
     const char* name;
@@ -80,7 +71,7 @@ TEST(NamegenOptions, AreRefusedWhenTheyContradictEachOther) {
         {{rng("libc"), {"generate.seed", std::uint64_t{1} << 32U}}, "generate.seed"},
     };
     for (const auto& [settings, where] : rows) {
-        const Error error = caught([&] { static_cast<void>(options_of(settings)); });
+        const Error error = test::error_of([&] { return options_of(settings); });
 
         EXPECT_EQ(error.code(), ExitCode::configuration);
         EXPECT_EQ(error.text().id, "E-CFG-105");
@@ -322,14 +313,14 @@ TEST_F(NamegenWeights, AreRefusedUnlessTheyFitTogether) {
     for (const auto& [specs, what] : rows) {
         test::write_safetensors(path("w.safetensors"), specs, std::vector<float>(elements(specs)));
 
-        const Error error = caught([&] { static_cast<void>(read_namegen_weights(path("w.safetensors"))); });
+        const Error error = test::error_of([&] { return read_namegen_weights(path("w.safetensors")); });
 
         EXPECT_EQ(error.code(), ExitCode::bad_data);
         EXPECT_EQ(error.text().id, "E-MOD-047");
         EXPECT_THAT(error.text().what, HasSubstr(what));
     }
     std::ofstream(path("short.bin")) << "1234";
-    EXPECT_EQ(caught([&] { static_cast<void>(read_namegen_weights(path("short.bin"))); }).text().id, "E-MOD-048");
+    EXPECT_EQ(test::error_of([&] { return read_namegen_weights(path("short.bin")); }).text().id, "E-MOD-048");
 }
 
 TEST(RandomNamegenWeights, AreTheSameForASeedAndSpreadAsTorchSpreadsThem) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
@@ -21,13 +22,10 @@ TEST(Tags, FitIntoTheLeastThatMpiPromisesForAnyUsualJob) {
 
 TEST(Tags, AreRefusedWhenMpiHasNotEnough) {
     for (const auto& [devices, depth] : {std::pair<std::uint64_t, std::uint64_t>{1, 1024}, {1024, 1024}, {4, 3}}) {
-        try {
-            check_tags(devices, depth, tags::largest(devices, depth) - 1);
-            ADD_FAILURE() << "accepted " << devices << " x " << depth;
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::configuration);
-            EXPECT_EQ(error.text().id, "E-MPI-109");
-        }
+        const Error error = test::error_of([&] { check_tags(devices, depth, tags::largest(devices, depth) - 1); });
+
+        EXPECT_EQ(error.code(), ExitCode::configuration);
+        EXPECT_EQ(error.text().id, "E-MPI-109");
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
@@ -12,13 +13,10 @@ namespace {
 TEST(FaultPoint, VariableIsRefusedWithoutHooks) {
     ASSERT_EQ(::setenv("SLUICE_FAULT", "seal=kill", 1), 0);
 
-    try {
-        take_fault_variable(0);
-        ADD_FAILURE() << "nothing was thrown";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::usage);
-        EXPECT_EQ(error.text().id, "E-USE-097");
-    }
+    const Error error = test::error_of([&] { take_fault_variable(0); });
+
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_EQ(error.text().id, "E-USE-097");
     ASSERT_EQ(::unsetenv("SLUICE_FAULT"), 0);
     EXPECT_NO_THROW(take_fault_variable(0));
 }

@@ -2,18 +2,16 @@
 
 #include "core/error.hpp"
 #include "kernels/kernels.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
 
 TEST(KernelsOf, SayWhenThisBuildHasNone) {
-    try {
-        static_cast<void>(kernels_of(DeviceKind::cuda));
-        ADD_FAILURE() << "did not fail";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::unavailable);
-        EXPECT_EQ(error.text().where, "run.device");
-    }
+    const Error error = test::error_of([&] { return kernels_of(DeviceKind::cuda); });
+
+    EXPECT_EQ(error.code(), ExitCode::unavailable);
+    EXPECT_EQ(error.text().where, "run.device");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "kernels/host/invariant_product.hpp"
 #include "tests/kernels/layer_runner.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
@@ -72,13 +73,10 @@ TEST(TilePermission, IsAnErrorWhereTheKernelRefusesIt) {
     const stack_t small{.ss_sp = memory.data(), .ss_flags = 0, .ss_size = memory.size()};
     stack_t before{};
     ASSERT_EQ(::sigaltstack(&small, &before), 0);
-    try {
-        enable_tiles();
-        ADD_FAILURE() << "permitted";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::unavailable);
-        EXPECT_EQ(error.text().id, "E-HWL-147");
-    }
+    const Error error = test::error_of([&] { enable_tiles(); });
+
+    EXPECT_EQ(error.code(), ExitCode::unavailable);
+    EXPECT_EQ(error.text().id, "E-HWL-147");
     ASSERT_EQ(::sigaltstack(&before, nullptr), 0);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
@@ -70,15 +71,12 @@ TEST(DepthWithLag, GrowsUnlessTheJobNamesIt) {
 }
 
 TEST(DepthWithLag, NamesTheLeastWhenTheJobNamesTooLittle) {
-    try {
-        (void)depth_with_lag(2, DepthBy::job, 2);
-        ADD_FAILURE() << "it was accepted";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::configuration);
-        EXPECT_EQ(error.text().id, "E-CFG-011");
-        EXPECT_EQ(error.text().where, "pipeline.depth");
-        EXPECT_EQ(error.text().what, "got 2, but the app's models hold 2 chunks back: expected 3 at least");
-    }
+    const Error error = test::error_of([&] { return depth_with_lag(2, DepthBy::job, 2); });
+
+    EXPECT_EQ(error.code(), ExitCode::configuration);
+    EXPECT_EQ(error.text().id, "E-CFG-011");
+    EXPECT_EQ(error.text().where, "pipeline.depth");
+    EXPECT_EQ(error.text().what, "got 2, but the app's models hold 2 chunks back: expected 3 at least");
 }
 
 }  // namespace

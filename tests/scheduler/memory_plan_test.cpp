@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
@@ -40,14 +41,12 @@ TEST(MemoryPlan, IsAcceptedUpToTheLastByte) {
 }
 
 TEST(MemoryPlan, SaysWhatItNeedsAndWhatThereIs) {
-    try {
-        check_memory({.staging = 44'238'713'651}, DeviceKind::host, std::uint64_t{768} << 20U);
-        ADD_FAILURE() << "the plan was accepted";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
-        EXPECT_EQ(error.text().id, "E-MEM-068");
-        EXPECT_EQ(error.text().what, "this process needs 41.2 GiB, its share of the node's limit is 768.0 MiB");
-    }
+    const Error error =
+        test::error_of([&] { check_memory({.staging = 44'238'713'651}, DeviceKind::host, std::uint64_t{768} << 20U); });
+
+    EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+    EXPECT_EQ(error.text().id, "E-MEM-068");
+    EXPECT_EQ(error.text().what, "this process needs 41.2 GiB, its share of the node's limit is 768.0 MiB");
 }
 
 TEST(MemoryPlan, NeedsNoReadAheadOnRanksWithoutReaders) {
@@ -66,13 +65,10 @@ TEST(MemoryPlan, RejectsAPlanBeyond64BitsInsteadOfWrapping) {
     const MemoryNeeds work{.devices = 4, .work_bytes = huge};
 
     for (const MemoryNeeds& needs : {product, sum, slots, work}) {
-        try {
-            (void)plan_memory(needs);
-            FAIL() << "the plan was accepted";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::out_of_memory);
-            EXPECT_EQ(error.text().id, "E-MEM-068");
-        }
+        const Error error = test::error_of([&] { return plan_memory(needs); });
+
+        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+        EXPECT_EQ(error.text().id, "E-MEM-068");
     }
 }
 
@@ -113,18 +109,17 @@ TEST(ModelRoom, IsAnEvenShareOfADeviceThatRanksShare) {
 TEST(ModelRoom, SaysWhatAModelNeedsThatDoesNotFit) {
     const MemoryNeeds needs{
         .shape = {1 << 20, 0}, .chunk_items = 512, .depth = 4, .work_bytes = 12 * gibibyte, .weight_bytes = gibibyte};
-    try {
-        (void)room_on_device(needs, {.free_bytes = 8 * gibibyte, .all_bytes = 16 * gibibyte}, 1,
-                             "NVIDIA H200 (17:00.0)");
-        ADD_FAILURE() << "it was accepted";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
-        EXPECT_EQ(error.text().id, "E-GPU-066");
-        EXPECT_EQ(error.text().where, "NVIDIA H200 (17:00.0)");
-        EXPECT_EQ(error.text().what,
-                  "the model needs 12.0 GiB for chunks of 512 items, but 4.5 GiB are left of 8.0 GiB: the weights take "
-                  "1.0 GiB, 4 slots 2.0 GiB");
-    }
+    const Error error = test::error_of([&] {
+        return room_on_device(needs, {.free_bytes = 8 * gibibyte, .all_bytes = 16 * gibibyte}, 1,
+                              "NVIDIA H200 (17:00.0)");
+    });
+
+    EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+    EXPECT_EQ(error.text().id, "E-GPU-066");
+    EXPECT_EQ(error.text().where, "NVIDIA H200 (17:00.0)");
+    EXPECT_EQ(error.text().what,
+              "the model needs 12.0 GiB for chunks of 512 items, but 4.5 GiB are left of 8.0 GiB: the weights take "
+              "1.0 GiB, 4 slots 2.0 GiB");
 }
 
 TEST(ModelRoom, IsNeverLessThanNothing) {

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "tests/slurm/slurm_jobs.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
@@ -132,12 +133,9 @@ TEST(BatchScript, DiffersFromJobToJobInItsOptionsAlone) {
 TEST(BatchScript, OfAJobOnGpusThatAsksForNoneIsRefused) {
     const auto made = [](const std::string& lines) { return batch_script(slurm_job(lines), some_paths); };
 
-    try {
-        (void)made("run.device = \"cuda\"\n");
-        FAIL() << "nothing was refused";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.text().id, "E-CFG-105");
-    }
+    const Error error = test::error_of([&] { return made("run.device = \"cuda\"\n"); });
+
+    EXPECT_EQ(error.text().id, "E-CFG-105");
     EXPECT_FALSE(made("run.device = \"cuda\"\nslurm.gpu_request = \"none\"\n").empty());
     EXPECT_FALSE(made("run.device = \"cuda\"\nlayout.gpus_per_node = 1\n").empty());
 }
@@ -150,13 +148,10 @@ TEST(ScriptPaths, LieInTheRunsFolder) {
 
 TEST(ScriptPaths, ThatSlurmCannotHoldAreRefused) {
     for (const char* path : {"a b.csv", "a,b.csv", "%j.csv", "$(x).csv", "\xc3\xa9.csv", "x'.csv", "a=b.csv"}) {
-        try {
-            (void)script_paths(slurm_job("", {{"output.path", path}}));
-            ADD_FAILURE() << path;
-        } catch (const Error& error) {
-            EXPECT_EQ(error.text().id, "E-SLM-112") << path;
-            EXPECT_EQ(error.code(), ExitCode::configuration);
-        }
+        const Error error = test::error_of([&] { return script_paths(slurm_job("", {{"output.path", path}})); });
+
+        EXPECT_EQ(error.text().id, "E-SLM-112") << path;
+        EXPECT_EQ(error.code(), ExitCode::configuration);
     }
 }
 

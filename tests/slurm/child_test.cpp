@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
@@ -114,13 +115,10 @@ TEST(Child, ThatOutlivesItsOutputsIsKilledToo) {
 }
 
 TEST(Child, ThatCannotBeStartedIsNamed) {
-    try {
-        (void)run_child({"no-such-program-of-slurm"}, plenty);
-        FAIL() << "nothing was refused";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.text().id, "E-SLM-074");
-        EXPECT_EQ(error.code(), ExitCode::unavailable);
-    }
+    const Error error = test::error_of([&] { return run_child({"no-such-program-of-slurm"}, plenty); });
+
+    EXPECT_EQ(error.text().id, "E-SLM-074");
+    EXPECT_EQ(error.code(), ExitCode::unavailable);
 }
 
 }  // namespace

@@ -62,9 +62,9 @@ protected:
 };
 
 void flip_byte(const std::filesystem::path& path, std::size_t at) {
-    std::string text = contents_of(path);
+    std::string text = contents(path);
     text.at(at) = static_cast<char>(~text.at(at));
-    write_contents(path, text);
+    write_file(path, text);
 }
 
 TEST_F(AdoptTest, BeginsWithNothing) {
@@ -91,7 +91,7 @@ TEST_F(AdoptTest, TakesSealedPartsAsLinksAndCopiesTheOpenOne) {
     EXPECT_EQ(adopted.sealed[0].items, 36U);
     EXPECT_TRUE(std::filesystem::equivalent(second.part(0), first.part(0)));
     EXPECT_FALSE(std::filesystem::equivalent(second.part(1), first.part(1)));
-    EXPECT_EQ(contents_of(second.part(1)), part_until(6, 4));
+    EXPECT_EQ(contents(second.part(1)), part_until(6, 4));
     EXPECT_THAT(adopted.dropped, IsEmpty());
 }
 
@@ -101,7 +101,7 @@ TEST_F(AdoptTest, WritesWhatItAcceptsBeforeItUsesIt) {
     Attempt second(run_);
     second.run_until(6);
 
-    const auto json = open_sealed_text(contents_of(second.attempt.folder() / "adopt.json"));
+    const auto json = open_sealed_text(contents(second.attempt.folder() / "adopt.json"));
 
     ASSERT_TRUE(json);
     EXPECT_EQ(json->at("accepted").dump(), R"([{"attempt":1,"journal":"w0.jrn","bytes":448}])");  // 6 commits, a seal
@@ -118,8 +118,8 @@ TEST_F(AdoptTest, NeedsTheOlderAttemptsNoMore) {
     const Adopted adopted = third.take_over();
 
     EXPECT_EQ(adopted.chunks, 7U);
-    EXPECT_EQ(contents_of(third.part(0)), part_until(4));
-    EXPECT_EQ(contents_of(third.part(1)), part_until(7, 4));
+    EXPECT_EQ(contents(third.part(0)), part_until(4));
+    EXPECT_EQ(contents(third.part(1)), part_until(7, 4));
 }
 
 TEST_F(AdoptTest, GoesOnWhereAnEarlierAttemptHasMoreThanTheNewest) {
@@ -134,13 +134,13 @@ TEST_F(AdoptTest, GoesOnWhereAnEarlierAttemptHasMoreThanTheNewest) {
                                     .offset = part_until(2).size(),
                                     .length = text.size(),
                                     .checksum = checksum_of(bytes_of(text))}};
-    write_contents(first.part(0), part_until(3));
+    write_file(first.part(0), part_until(3));
     first.journal.append(more, Durability::process);  // the first one was only slow
 
     Attempt third(run_);
 
     EXPECT_EQ(third.take_over().chunks, 3U);
-    EXPECT_EQ(contents_of(third.part(0)), part_until(3));
+    EXPECT_EQ(contents(third.part(0)), part_until(3));
 }
 
 TEST_F(AdoptTest, CutsTheOpenPartAtTheFirstDamagedChunk) {
@@ -152,7 +152,7 @@ TEST_F(AdoptTest, CutsTheOpenPartAtTheFirstDamagedChunk) {
     const Adopted adopted = second.take_over();
 
     EXPECT_EQ(adopted.chunks, 1U);
-    EXPECT_EQ(contents_of(second.part(0)), part_until(1));
+    EXPECT_EQ(contents(second.part(0)), part_until(1));
     EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 1 is damaged and will be recomputed"));
 }
 
@@ -167,7 +167,7 @@ TEST_F(AdoptTest, TakesAChunkFromWhoeverHasItUndamaged) {
     const Adopted adopted = third.take_over();
 
     EXPECT_EQ(adopted.chunks, 3U);
-    EXPECT_EQ(contents_of(third.part(0)), part_until(3));
+    EXPECT_EQ(contents(third.part(0)), part_until(3));
     EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 2 is damaged and will be recomputed"));
 }
 
@@ -180,7 +180,7 @@ TEST_F(AdoptTest, FindsASealedPartThatWasCutWhateverItVerifies) {
     const Adopted adopted = second.take_over();
 
     EXPECT_EQ(adopted.chunks, 3U) << "its whole chunks are kept";
-    EXPECT_EQ(contents_of(second.part(0)), part_until(3));
+    EXPECT_EQ(contents(second.part(0)), part_until(3));
     EXPECT_THAT(adopted.damaged_parts, ElementsAre("part 0 of attempt 1 is damaged and will be recomputed"));
     EXPECT_THAT(adopted.dropped, ElementsAre("chunk 3 of attempt 1 is damaged and will be recomputed"));
 }
@@ -210,7 +210,7 @@ TEST_F(AdoptTest, ReadsSealedPartsWhenItIsToldTo) {
     const Adopted adopted = third.take_over(ResumeVerify::all);
 
     EXPECT_EQ(adopted.chunks, 2U);
-    EXPECT_EQ(contents_of(third.part(0)), part_until(2));
+    EXPECT_EQ(contents(third.part(0)), part_until(2));
 }
 
 /// Adopts while the `nth` block that is read cannot be.
@@ -231,7 +231,7 @@ TEST_F(AdoptTest, ComputesAgainFromABlockThatCannotBeRead) {
         take_over_with_a_bad_block(second, 4, ResumeVerify::open);  // journal, owner, chunk 0, chunk 1
 
     EXPECT_EQ(adopted.chunks, 1U);
-    EXPECT_EQ(contents_of(second.part(0)), part_until(1));
+    EXPECT_EQ(contents(second.part(0)), part_until(1));
     EXPECT_THAT(adopted.dropped, ElementsAre("chunk 1 of attempt 1 is damaged and will be recomputed"));
 }
 
@@ -303,7 +303,7 @@ TEST_F(AdoptTest, MixesAttemptsByChunkAndNeverInside) {
     Attempt second(run_);
     second.run_until(3, 2);
 
-    EXPECT_EQ(contents_of(second.part(0)),
+    EXPECT_EQ(contents(second.part(0)),
               FakeJob::header(100) + run_.job().chunk(0, 1) + run_.job().chunk(1, 1) + run_.job().chunk(2, 2));
 }
 

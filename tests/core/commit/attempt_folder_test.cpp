@@ -9,6 +9,7 @@
 #include "core/paths.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice::test {
 namespace {
@@ -48,16 +49,13 @@ TEST_F(AttemptFolderTest, HasItsOwnerAndItsHeartbeatFromTheFirstMomentOn) {
 TEST_F(AttemptFolderTest, IsRefusedWhileTheNewestOwnerLives) {
     const AttemptFolder first = acquire();
 
-    try {
-        static_cast<void>(acquire(seconds(60)));
-        FAIL() << "nothing was thrown";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::in_use);
-        EXPECT_EQ(error.text().id, "E-OUT-079");
-        EXPECT_THAT(error.text().what, HasSubstr(fmt::format("in use by process {} on ", ::getpid())));
-        EXPECT_THAT(error.text().what, HasSubstr("seen alive 0 s ago"));
-        EXPECT_THAT(error.text().hint, testing::StartsWith("wait for it: ")) << "it is no use to wait for its death";
-    }
+    const Error error = error_of([&] { return acquire(seconds(60)); });
+
+    EXPECT_EQ(error.code(), ExitCode::in_use);
+    EXPECT_EQ(error.text().id, "E-OUT-079");
+    EXPECT_THAT(error.text().what, HasSubstr(fmt::format("in use by process {} on ", ::getpid())));
+    EXPECT_THAT(error.text().what, HasSubstr("seen alive 0 s ago"));
+    EXPECT_THAT(error.text().hint, testing::StartsWith("wait for it: ")) << "it is no use to wait for its death";
     EXPECT_THAT(attempts_of(paths_), ElementsAre(1));
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths_.attempts()), {}), 1);
 }
@@ -81,12 +79,9 @@ TEST_F(AttemptFolderTest, SaysHowLongADeadOwnerOnAnotherHostCountsAsAlive) {
     const AttemptFolder killed = attempt_elsewhere(paths_);
     set_heartbeat(killed, seconds(1010));
 
-    try {
-        static_cast<void>(acquire(patience));
-        FAIL() << "nothing was thrown";
-    } catch (const Error& error) {
-        EXPECT_THAT(error.text().hint, testing::ContainsRegex("again in 989[0-9][0-9] s"));
-    }
+    const Error error = error_of([&] { return acquire(patience); });
+
+    EXPECT_THAT(error.text().hint, testing::ContainsRegex("again in 989[0-9][0-9] s"));
 }
 
 TEST_F(AttemptFolderTest, WaitsUntilAKilledOwnerOnAnotherHostCountsAsDead) {
@@ -110,14 +105,13 @@ TEST_F(AttemptFolderTest, WaitsForAnOwnerOnAnotherHostOnlyUntilItsNextHeartbeat)
     const AttemptFolder alive = attempt_elsewhere(paths_);
     set_heartbeat(alive, seconds(1000));
 
-    try {
-        static_cast<void>(AttemptFolder::acquire(paths_, this_process("", 0), patience,
-                                                 [&](const std::string&) { set_heartbeat(alive, seconds(0)); }));
-        FAIL() << "nothing was thrown";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.text().id, "E-OUT-079");
-        EXPECT_THAT(error.text().hint, HasSubstr("wait for it: "));
-    }
+    const Error error = error_of([&] {
+        return AttemptFolder::acquire(paths_, this_process("", 0), patience,
+                                      [&](const std::string&) { set_heartbeat(alive, seconds(0)); });
+    });
+
+    EXPECT_EQ(error.text().id, "E-OUT-079");
+    EXPECT_THAT(error.text().hint, HasSubstr("wait for it: "));
     EXPECT_THAT(attempts_of(paths_), ElementsAre(1));
 }
 
@@ -228,7 +222,7 @@ TEST_F(AttemptFolderTest, IsFencedOffByAnotherOwnerOfItsNumber) {
 TEST_F(AttemptFolderTest, IsFencedOffByTheManifestOfAnother) {
     const AttemptFolder attempt = acquire();
     const auto write_manifest = [&](const std::string& owner) {
-        write_contents(paths_.manifest(), encode(Manifest{.fingerprint = "x", .attempt = 1, .owner = owner}));
+        write_file(paths_.manifest(), encode(Manifest{.fingerprint = "x", .attempt = 1, .owner = owner}));
     };
 
     write_manifest(attempt.owner().id);

@@ -25,8 +25,8 @@ protected:
         std::filesystem::create_directories(paths_.run_folder());
         for (int i = 0; i < 3; ++i) {
             const AttemptFolder attempt = AttemptFolder::acquire(paths_, me_, seconds(0));
-            write_contents(journal_file(attempt.folder()), "");
-            write_contents(part_file(attempt.folder(), 0), "abc");
+            write_file(journal_file(attempt.folder()), "");
+            write_file(part_file(attempt.folder(), 0), "abc");
             me_.id = make_unique_id();
         }
     }
@@ -35,7 +35,7 @@ protected:
         Owner other = me_;
         other.id = make_unique_id();
         other.host = "another";
-        write_contents(owner_file(paths_.attempt(number)), encode(other));
+        write_file(owner_file(paths_.attempt(number)), encode(other));
     }
 
     TemporaryFolder folder_;
@@ -71,10 +71,10 @@ TEST_F(CleanTest, RemovesWhatItOwnsItself) {
 
 TEST_F(CleanTest, RemovesFoldersAndFilesThatNobodyFinished) {
     std::filesystem::create_directory(paths_.attempts() / ".new-abc");
-    write_contents(paths_.run_folder() / "job.json.abc.new", "x");
-    write_contents(paths_.attempts() / ".now-abc", "");
-    write_contents(paths_.attempt(3) / "out.csv.copy", "x");
-    write_contents(paths_.attempt(3) / "MANIFEST.json.abc.new", "x");
+    write_file(paths_.run_folder() / "job.json.abc.new", "x");
+    write_file(paths_.attempts() / ".now-abc", "");
+    write_file(paths_.attempt(3) / "out.csv.copy", "x");
+    write_file(paths_.attempt(3) / "MANIFEST.json.abc.new", "x");
     std::filesystem::rename(paths_.attempt(1), paths_.run_folder() / ".gone-abc");
 
     EXPECT_TRUE(clean_run(paths_, 3, me_, seconds(0)).empty());

@@ -6,9 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <random>
 #include <span>
 #include <string>
@@ -17,20 +15,11 @@
 
 #include "core/commit/committed_output.hpp"
 #include "core/error.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/output_codecs.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice::test {
-
-inline std::string contents_of(const std::filesystem::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-inline void write_contents(const std::filesystem::path& path, std::string_view bytes) {
-    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text));
@@ -140,7 +129,7 @@ public:
         for (std::uint32_t part = 0; part < PartPlan(job_.grid(), job_.chunks_per_part).parts(); ++part) {
             const std::filesystem::path file = run.published_folder() / run.published_name(part);
             if ((part == 0 || job_.layout == OutputLayout::folder) && std::filesystem::exists(file)) {
-                files.push_back(contents_of(file));
+                files.push_back(contents(file));
             }
         }
         return files;

@@ -40,8 +40,8 @@ TEST_P(CommittedOutputAttempts, GoesOnAfterAKillAtOnceAndFromWhatWasCommitted) {
 TEST_P(CommittedOutputAttempts, KeepsEarlierDataOfWhichItCouldNotTakeAll) {
     be_killed_after(8);  // two parts, both sealed
     const std::filesystem::path first = part_file(run_.paths().attempt(1), 0);
-    const std::string intact = contents_of(first);
-    write_contents(first, "x" + intact.substr(1));
+    const std::string intact = contents(first);
+    write_file(first, "x" + intact.substr(1));
     CommittedOutputOptions options = run_.options();
     options.alive_within = std::chrono::seconds(0);
     options.verify = ResumeVerify::all;
@@ -139,7 +139,7 @@ TEST_P(CommittedOutputAttempts, TakesNothingOverFromAnotherJobAndWritesDownItsOw
 
 TEST_P(CommittedOutputAttempts, RemovesTheDataOfAttemptsThatItHasTakenOver) {
     be_killed_after(6);
-    write_contents(run_.paths().attempt(1) / "whole.bin", "half of it");
+    write_file(run_.paths().attempt(1) / "whole.bin", "half of it");
 
     CommittedOutput run(run_.options());
 

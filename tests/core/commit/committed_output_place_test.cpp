@@ -27,9 +27,9 @@ TEST_P(CommittedOutputPlace, IsRefusedWhereSomethingElseLies) {
     const RunPaths paths = run_.paths();
     if (GetParam() == OutputLayout::folder) {
         std::filesystem::create_directory(paths.output);
-        write_contents(paths.output / "thesis.txt", "mine");
+        write_file(paths.output / "thesis.txt", "mine");
     } else {
-        write_contents(paths.output, "mine");
+        write_file(paths.output, "mine");
     }
 
     EXPECT_EQ(starting(), "73 E-OUT-022");
@@ -39,7 +39,7 @@ TEST_P(CommittedOutputPlace, IsRefusedWhereSomethingElseLies) {
 
 TEST_P(CommittedOutputPlace, IsRefusedWhereTheOutputIsOfTheOtherKind) {
     if (GetParam() == OutputLayout::folder) {
-        write_contents(run_.paths().output, "mine");
+        write_file(run_.paths().output, "mine");
     } else {
         std::filesystem::create_directory(run_.paths().output);
     }

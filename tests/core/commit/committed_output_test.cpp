@@ -91,13 +91,13 @@ TEST_P(CommittedOutputTest, PublishesNothingWhenItsSourcesHaveChangedSince) {
 
 TEST_P(CommittedOutputTest, IsCompleteTheSecondTime) {
     run_to_the_end(run_, run_.options());
-    const std::string manifest = contents_of(run_.paths().manifest());
+    const std::string manifest = contents(run_.paths().manifest());
 
     const CommittedOutput run(run_.options());
 
     ASSERT_TRUE(run.complete());
     EXPECT_EQ(run.complete()->items(), 100U);
-    EXPECT_EQ(contents_of(run_.paths().manifest()), manifest);
+    EXPECT_EQ(contents(run_.paths().manifest()), manifest);
     EXPECT_EQ(run_.published(), run_.job().files());
 }
 
@@ -113,10 +113,10 @@ TEST_P(CommittedOutputTest, IsRefusedForAnotherJob) {
 
 TEST_P(CommittedOutputTest, RefusesADamagedIdentityOrManifest) {
     be_killed_after(2);
-    write_contents(run_.paths().identity(), "{}");
+    write_file(run_.paths().identity(), "{}");
     EXPECT_EQ(starting(), "84 E-CKP-085");
 
-    write_contents(run_.paths().manifest(), "{}");
+    write_file(run_.paths().manifest(), "{}");
     EXPECT_EQ(starting(), "84 E-CKP-088");
 }
 

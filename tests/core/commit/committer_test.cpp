@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/fault_injection.hpp"
 
 namespace sluice::test {
@@ -35,7 +36,7 @@ protected:
         return read_journal(journal_file(attempt_->folder()), attempt_->number()).entries;
     }
     [[nodiscard]] std::string part(std::uint32_t number) const {
-        return contents_of(part_file(attempt_->folder(), number));
+        return contents(part_file(attempt_->folder(), number));
     }
 
     RunFolder folder_;
@@ -167,15 +168,12 @@ TEST_F(CommitterTest, SaysHowMuchIsCommittedWhenTheDiskIsFull) {
     committer_->commit();
     arm_fault("write=errno:ENOSPC");
 
-    try {
-        append();
-        FAIL() << "nothing was thrown";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::io_error);
-        EXPECT_THAT(error.what(), AllOf(HasSubstr("E-IO-002"), HasSubstr("part-00000.bin"),
-                                        HasSubstr("No space left on device; 1 of 12 chunks are committed"),
-                                        HasSubstr("hint: free space")));
-    }
+    const Error error = error_of([&] { append(); });
+
+    EXPECT_EQ(error.code(), ExitCode::io_error);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("E-IO-002"), HasSubstr("part-00000.bin"),
+                                    HasSubstr("No space left on device; 1 of 12 chunks are committed"),
+                                    HasSubstr("hint: free space")));
 }
 
 TEST_F(CommitterTest, NeverSyncsAgainAfterAFailure) {

@@ -72,16 +72,16 @@ TEST_F(FileTest, WritesAndReadsAtOffsets) {
 }
 
 TEST_F(FileTest, NeverOpensOneThatIsThereAsNew) {
-    write_contents(path(), "abc");
+    write_file(path(), "abc");
 
     EXPECT_EQ(code_of([&] { static_cast<void>(File::create(path())); }), "73 E-OUT-021");
     EXPECT_FALSE(File::create_if_absent(path()));
-    EXPECT_EQ(contents_of(path()), "abc");
+    EXPECT_EQ(contents(path()), "abc");
 }
 
 TEST_F(FileTest, FollowsNoLink) {
     std::filesystem::create_symlink(path(), folder_.path() / "link");
-    write_contents(path(), "abc");
+    write_file(path(), "abc");
 
     EXPECT_EQ(code_of([&] { static_cast<void>(File::open(folder_.path() / "link")); }), "77 E-SEC-118");
 }
@@ -124,17 +124,17 @@ TEST_F(FileTest, WritesATextWholeOrNotAtAll) {
     write_text_durably(path(), "first");
     arm_fault("rename=errno:EIO");
     EXPECT_EQ(code_of([&] { write_text_durably(path(), "second"); }), "74 E-IO-003");
-    EXPECT_EQ(contents_of(path()), "first");
+    EXPECT_EQ(contents(path()), "first");
     EXPECT_THAT(names_in_folder(folder_.path()), ElementsAre("file"));
 
     write_text_durably(path(), "third");
 
-    EXPECT_EQ(contents_of(path()), "third");
+    EXPECT_EQ(contents(path()), "third");
     EXPECT_THAT(names_in_folder(folder_.path()), ElementsAre("file"));
 }
 
 TEST_F(FileTest, ReadsATextUpToItsLimit) {
-    write_contents(path(), "abcdef");
+    write_file(path(), "abcdef");
 
     EXPECT_EQ(read_text(path(), 6), "abcdef");
     EXPECT_EQ(read_text(path(), 2), "abc") << "one byte more than allowed: whoever asks sees that it is too long";

@@ -101,7 +101,7 @@ std::string problem_of_overlap(const RunFolder& folder, std::uint64_t nth, Overl
         return fmt::format("the successor has exit code {}, signal {}", end.exit_code, end.signal);
     }
     const bool complete = std::filesystem::exists(folder.paths().manifest());
-    const std::string manifest = contents_of(folder.paths().manifest());
+    const std::string manifest = contents(folder.paths().manifest());
     const std::vector<std::string> files = folder.published();
     if (stopped) {
         zombie.send(SIGCONT);
@@ -112,7 +112,7 @@ std::string problem_of_overlap(const RunFolder& folder, std::uint64_t nth, Overl
     if (const int code = attempt_with("", [&] { attempt(folder, 2 % results); }).exit_code; code != 0) {
         return fmt::format("the last attempt has exit code {}", code);
     }
-    if (complete && (contents_of(folder.paths().manifest()) != manifest || folder.published() != files)) {
+    if (complete && (contents(folder.paths().manifest()) != manifest || folder.published() != files)) {
         return "a complete output has changed";
     }
     return results == 1 ? problem_of(folder) : problem_of_mixes(folder, results);

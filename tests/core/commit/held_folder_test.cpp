@@ -41,7 +41,7 @@ protected:
 };
 
 TEST_F(HeldFolderTest, KeepsEveryCallInTheFolderThatWasOpened) {
-    write_contents(other_ / "precious", "precious");
+    write_file(other_ / "precious", "precious");
     fs::create_directories(other_ / "inner");
     const HeldFolder held(folder_, FolderTrust::only_mine);
     put_a_link_in_its_place();
@@ -61,7 +61,7 @@ TEST_F(HeldFolderTest, KeepsEveryCallInTheFolderThatWasOpened) {
     EXPECT_EQ(read_text(folder_ / "text", 100), "mine");
     EXPECT_FALSE(status_of(folder_ / "precious"));
     EXPECT_TRUE(fs::exists(moved_ / "inner/renamed"));
-    EXPECT_EQ(contents_of(other_ / "precious"), "precious");
+    EXPECT_EQ(contents(other_ / "precious"), "precious");
     EXPECT_TRUE(fs::is_empty(other_ / "inner"));
 }
 
@@ -124,7 +124,7 @@ TEST_F(HeldFolderTest, RefusesWhatIsNotMineAlone) {
     EXPECT_EQ(hold(FolderTrust::only_mine), "77 E-SEC-020");
     EXPECT_EQ(hold(FolderTrust::mine), "77 E-SEC-020");
     fs::remove(folder_);
-    write_contents(folder_, "a file");
+    write_file(folder_, "a file");
     EXPECT_EQ(hold(FolderTrust::mine), "77 E-SEC-020");
 }
 
@@ -143,7 +143,7 @@ TEST_F(HeldFolderTest, TrustsControlFilesOfMineAndOfAFoldersOwnerWhoIsReadAfter)
     if (::geteuid() != 0) {
         GTEST_SKIP() << "only root can give a file away";
     }
-    write_contents(folder_ / "file", "text");
+    write_file(folder_ / "file", "text");
     ASSERT_EQ(::chown((folder_ / "file").c_str(), stranger, stranger), 0);
     const auto read = [&] { return code_of([&] { static_cast<void>(read_text(folder_ / "file", 100)); }); };
 
@@ -160,7 +160,7 @@ TEST_F(HeldFolderTest, TrustsControlFilesOfMineAndOfAFoldersOwnerWhoIsReadAfter)
 TEST_F(HeldFolderTest, ReadsRegularFilesAloneAndWaitsForNothing) {
     ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
     fs::create_symlink("text", folder_ / "link");
-    write_contents(folder_ / "text", "text");
+    write_file(folder_ / "text", "text");
 
     for (const char* name : {"pipe", "link", "inner"}) {
         EXPECT_EQ(code_of([&] { static_cast<void>(read_text(folder_ / name, 100)); }), "77 E-SEC-118") << name;

@@ -64,7 +64,7 @@ TEST_F(JournalTest, IsEmptyWhenItIsMissing) {
 
 TEST_F(JournalTest, IsCutAtTheRecordInWhichAnyByteHasChanged) {
     const std::vector<JournalEntry> entries = write(journal_entrys);
-    std::string text = contents_of(file());
+    std::string text = contents(file());
     ASSERT_EQ(text.size(), 64U * journal_entrys);
 
     std::size_t undetected = 0;
@@ -83,7 +83,7 @@ TEST_F(JournalTest, IsCutAtTheRecordInWhichAnyByteHasChanged) {
 
 TEST_F(JournalTest, KeepsTheWholeRecordsOfEveryLengthThatItIsCutTo) {
     const std::vector<JournalEntry> entries = write(journal_entrys);
-    const std::string text = contents_of(file());
+    const std::string text = contents(file());
 
     std::size_t wrong = 0;
     for (std::size_t length = 0; length <= text.size(); ++length) {
@@ -98,7 +98,7 @@ TEST_F(JournalTest, KeepsTheWholeRecordsOfEveryLengthThatItIsCutTo) {
 
 TEST_F(JournalTest, EndsWhereAEntryIsMissingOrOfAnotherAttempt) {
     write(10);
-    const std::string text = contents_of(file());
+    const std::string text = contents(file());
 
     EXPECT_EQ(decode_journal(bytes_of(text.substr(0, 128) + text.substr(192)), attempt).entries.size(), 2U);
     EXPECT_EQ(decode_journal(bytes_of(text.substr(0, 128) + text), attempt).entries.size(), 2U);

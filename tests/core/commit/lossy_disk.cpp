@@ -168,7 +168,7 @@ void make_tree(const LossyDisk::Tree& tree, const std::filesystem::path& base) {
         if (path.ends_with('/')) {
             create_own_folder(base / path);
         } else {
-            write_contents(base / path, bytes);
+            write_file(base / path, bytes);
         }
     }
 }

@@ -25,7 +25,7 @@ protected:
                           .provenance = {{"host", "n07"}, {"build", "abc"}}}};
     }
     [[nodiscard]] std::string reading(const std::string& text) const {
-        write_contents(paths_.manifest(), text);
+        write_file(paths_.manifest(), text);
         return code_of([&] { static_cast<void>(read_manifest(paths_)); });
     }
 
@@ -34,7 +34,7 @@ protected:
 };
 
 TEST_F(ManifestTest, ReadsBackAsItWasWritten) {
-    write_contents(paths_.manifest(), encode(example()));
+    write_file(paths_.manifest(), encode(example()));
 
     const Manifest read = read_manifest(paths_).value();
 
@@ -51,7 +51,7 @@ TEST_F(ManifestTest, OfAnEarlierVersionHasNoInputs) {
     Json json = Json::parse(encode(example()));
     json.erase("inputs");
     json.erase("checksum");
-    write_contents(paths_.manifest(), sealed_text(json));
+    write_file(paths_.manifest(), sealed_text(json));
 
     const Manifest read = read_manifest(paths_).value();
 
@@ -82,7 +82,7 @@ TEST_F(ManifestTest, IsRefusedWhenAnyByteHasChangedOrIsMissing) {
 
 TEST_F(ManifestTest, OfAnotherVersionIsRefusedWithBothVersions) {
     const auto message_of = [&](const Json& version) {
-        write_contents(paths_.manifest(), sealed_text({{"format", "sluice manifest"}, {"version", version}}));
+        write_file(paths_.manifest(), sealed_text({{"format", "sluice manifest"}, {"version", version}}));
         try {
             static_cast<void>(read_manifest(paths_));
         } catch (const Error& error) {
@@ -127,20 +127,20 @@ TEST_P(Verify, FindsAllWellAfterARun) {
 }
 
 TEST_P(Verify, FindsEveryByteThatHasChanged) {
-    const std::string text = contents_of(published(2));
+    const std::string text = contents(published(2));
     for (std::size_t at = 0; at < text.size(); ++at) {
         std::string changed = text;
         changed[at] = static_cast<char>(changed[at] ^ 0x10);
-        write_contents(published(2), changed);
+        write_file(published(2), changed);
         EXPECT_EQ(verify_output(run_.paths()).problems.size(), 1U) << at;
     }
 }
 
 TEST_P(Verify, FindsWhatIsMissingOrTooMuch) {
-    const std::string text = contents_of(published(2));
-    write_contents(published(2), text + "x");
+    const std::string text = contents(published(2));
+    write_file(published(2), text + "x");
     EXPECT_THAT(verify_output(run_.paths()).problems, ElementsAre(HasSubstr("bytes, expected")));
-    write_contents(published(2), text.substr(0, text.size() - 1));
+    write_file(published(2), text.substr(0, text.size() - 1));
     EXPECT_THAT(verify_output(run_.paths()).problems, ElementsAre(HasSubstr("ends before byte")));
     std::filesystem::remove(published(2));
     EXPECT_THAT(verify_output(run_.paths()).problems, ElementsAre(HasSubstr("missing")));
@@ -195,7 +195,7 @@ TEST_P(Verify, SaysWhoStillWritesWhatIsNotFinished) {
 
     Owner killed = read_owner(attempt).value();
     killed.process_start += 1;  // another process has its number
-    write_contents(owner_file(attempt), encode(killed));
+    write_file(owner_file(attempt), encode(killed));
     EXPECT_EQ(error().hint, "run its job again to finish it");
 }
 

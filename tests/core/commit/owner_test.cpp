@@ -22,8 +22,8 @@ protected:
 
     /// An attempt of `owner` whose heartbeat is `age` old.
     void own(const Owner& owner, seconds age) const {
-        write_contents(owner_file(attempt()), encode(owner));
-        write_contents(heartbeat_file(attempt()), "");
+        write_file(owner_file(attempt()), encode(owner));
+        write_file(heartbeat_file(attempt()), "");
         struct stat now = {};
         ASSERT_EQ(::stat(heartbeat_file(attempt()).c_str(), &now), 0);
         const std::array<timespec, 2> times{timespec{now.st_mtim.tv_sec - age.count(), 0},
@@ -63,7 +63,7 @@ TEST_F(OwnerTest, OfAnEarlierVersionNamesNoRun) {
     owner.run = "run";
     Json json = open_sealed_text(encode(owner)).value();
     ASSERT_EQ(json.erase("run"), 1U);
-    write_contents(owner_file(attempt()), sealed_text(json));
+    write_file(owner_file(attempt()), sealed_text(json));
 
     const std::optional<Owner> read = read_owner(attempt());
 
@@ -121,7 +121,7 @@ TEST_F(OwnerTest, ThatWaitsForItsParentIsGone) {
     const TemporaryFolder scratch;
     const std::filesystem::path told = scratch.path() / "owner";
     Child child([&] {
-        write_contents(told.native() + ".new", encode(this_process("", 0)));
+        write_file(told.native() + ".new", encode(this_process("", 0)));
         std::filesystem::rename(told.native() + ".new", told);
         ::pause();
     });
@@ -129,7 +129,7 @@ TEST_F(OwnerTest, ThatWaitsForItsParentIsGone) {
         ::sched_yield();
     }
     own(this_process("", 0), seconds(0));
-    write_contents(owner_file(attempt()), contents_of(told));
+    write_file(owner_file(attempt()), contents(told));
     const Owner owner = read_owner(attempt()).value();
     ASSERT_EQ(seen_by(this_process("", 0)), Presence::present);
 
@@ -181,11 +181,11 @@ TEST_F(OwnerTest, ThatIsAnEarlierRunOfTheSameJobIsGone) {
 
 TEST_F(OwnerTest, ThatCannotBeReadIsJudgedByItsHeartbeat) {
     own(this_process("", 0), seconds(0));
-    write_contents(owner_file(attempt()), "{");
+    write_file(owner_file(attempt()), "{");
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::present);
 
     own(this_process("", 0), seconds(100));
-    write_contents(owner_file(attempt()), "{");
+    write_file(owner_file(attempt()), "{");
     EXPECT_EQ(seen_by(this_process("", 0)), Presence::silent);
 }
 
@@ -199,7 +199,7 @@ TEST_F(OwnerTest, IsGlimpsedByItsProcessOrItsHeartbeat) {
     EXPECT_FALSE(is_glimpsed());
     own(elsewhere(), seconds(0));
     EXPECT_TRUE(is_glimpsed());
-    write_contents(owner_file(attempt()), "{");
+    write_file(owner_file(attempt()), "{");
     EXPECT_FALSE(is_glimpsed());
 }
 
@@ -213,7 +213,7 @@ TEST_F(OwnerTest, LeavesNoFileWhereItLooked) {
 TEST(Heartbeat, TouchesItsFileAgainAndAgain) {
     const TemporaryFolder folder;
     const std::filesystem::path file = folder.path() / "alive";
-    write_contents(file, "");
+    write_file(file, "");
     const std::jthread heartbeat = send_heartbeats(file, std::chrono::milliseconds(1));
 
     for (int beat = 0; beat < 3; ++beat) {  // ends when it beats, or with the test's time limit
@@ -233,7 +233,7 @@ TEST(Heartbeat, SurvivesThatItsFileIsGone) {
     const std::filesystem::path file = folder.path() / "alive";
     const std::jthread heartbeat = send_heartbeats(file, std::chrono::milliseconds(1));
 
-    write_contents(file, "");
+    write_file(file, "");
     std::filesystem::last_write_time(file, std::filesystem::file_time_type());
     while (std::filesystem::last_write_time(file) == std::filesystem::file_time_type()) {
         std::this_thread::yield();

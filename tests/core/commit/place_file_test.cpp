@@ -15,7 +15,7 @@ protected:
         std::mt19937_64 random(fresh_seed());
         text_.resize(3'000'000);
         std::generate(text_.begin(), text_.end(), [&] { return static_cast<char>(random()); });
-        write_contents(from(), text_);
+        write_file(from(), text_);
     }
     ~PlaceFile() override { disarm_faults(); }
 
@@ -30,7 +30,7 @@ TEST_F(PlaceFile, LinksIt) {
     EXPECT_EQ(place_file(from(), to(), folder_.path()), Placed::now);
 
     EXPECT_EQ(std::filesystem::hard_link_count(from()), 2U);
-    EXPECT_TRUE(contents_of(to()) == text_);
+    EXPECT_TRUE(contents(to()) == text_);
 }
 
 TEST_F(PlaceFile, AcceptsTheSameFile) {
@@ -39,7 +39,7 @@ TEST_F(PlaceFile, AcceptsTheSameFile) {
 }
 
 TEST_F(PlaceFile, AcceptsAFileWithTheSameBytes) {
-    write_contents(to(), text_);
+    write_file(to(), text_);
 
     EXPECT_EQ(place_file(from(), to(), folder_.path()), Placed::earlier);
     EXPECT_EQ(std::filesystem::hard_link_count(from()), 1U);
@@ -50,9 +50,9 @@ TEST_F(PlaceFile, LeavesEveryOtherOneAsItIs) {
     last_differs.back() = static_cast<char>(~last_differs.back());
     for (const std::string& other :
          {std::string(), std::string("x"), text_.substr(0, text_.size() - 1), text_ + "x", last_differs}) {
-        write_contents(to(), other);
+        write_file(to(), other);
         EXPECT_EQ(place_file(from(), to(), folder_.path()), Placed::differs);
-        EXPECT_EQ(contents_of(to()), other);
+        EXPECT_EQ(contents(to()), other);
     }
 }
 
@@ -69,13 +69,13 @@ TEST_F(PlaceFile, CopiesItWhereThereAreNoHardLinks) {
 
     EXPECT_EQ(place_file(from(), to(), folder_.path()), Placed::now);
 
-    EXPECT_TRUE(contents_of(to()) == text_);
+    EXPECT_TRUE(contents(to()) == text_);
     EXPECT_EQ(std::filesystem::hard_link_count(from()), 1U);
 }
 
 // A file system without hard links says EEXIST of a name that is taken, before it says that it has no links.
 TEST_F(PlaceFile, AcceptsWhatIsThereWhereThereAreNoHardLinks) {
-    write_contents(to(), text_);
+    write_file(to(), text_);
     arm_fault("renameat2::*=errno:EPERM");
 
     EXPECT_EQ(place_file(from(), to(), folder_.path()), Placed::earlier);
@@ -90,26 +90,26 @@ TEST_F(PlaceFile, NeverShowsACopyThatIsNotWhole) {
     }
     arm_fault("link::*=errno:EPERM");
     EXPECT_EQ(place_file(from(), to(), folder_.path()), Placed::now) << "what is left of a copy is no obstacle";
-    EXPECT_TRUE(contents_of(to()) == text_);
+    EXPECT_TRUE(contents(to()) == text_);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
 }
 
 TEST_F(PlaceFile, ReplacesNothingWhereThereAreNoHardLinksEither) {
     for (const char* no_links : {"link::*=errno:EPERM", "link::*=errno:EPERM,renameat2::*=errno:EINVAL"}) {
-        write_contents(to(), "other");
+        write_file(to(), "other");
         arm_fault(no_links);
         EXPECT_EQ(place_file(from(), to(), folder_.path()), Placed::differs);
-        EXPECT_EQ(contents_of(to()), "other");
+        EXPECT_EQ(contents(to()), "other");
 
         std::filesystem::remove(to());
         EXPECT_EQ(place_file(from(), to(), folder_.path()), Placed::now);
-        EXPECT_TRUE(contents_of(to()) == text_);
+        EXPECT_TRUE(contents(to()) == text_);
         std::filesystem::remove(to());
     }
 }
 
 TEST_F(PlaceFile, SyncsEqualBytesThatSomebodyElseHasWritten) {
-    write_contents(to(), text_);
+    write_file(to(), text_);
     arm_fault("fsync::1=errno:EIO");
 
     EXPECT_EQ(code_of([&] { static_cast<void>(place_file(from(), to(), folder_.path())); }), "74 E-IO-003");
@@ -121,7 +121,7 @@ TEST_F(PlaceFile, CopiesByHandWhereTheFileSystemCannot) {
         const File target = File::create(to());
         arm_fault(fmt::format("copy=errno:{}", error));
         target.copy_at(0, File::open(from()), text_.size());
-        EXPECT_TRUE(contents_of(to()) == text_) << error;
+        EXPECT_TRUE(contents(to()) == text_) << error;
     }
 }
 
@@ -141,14 +141,14 @@ TEST_F(PlaceFile, PlacesATextAndLeavesNoOtherFile) {
     EXPECT_EQ(place_text("abc", to(), folder_.path()), Placed::now);
     EXPECT_EQ(place_text("abc", to(), folder_.path()), Placed::earlier);
     EXPECT_EQ(place_text("abcd", to(), folder_.path()), Placed::differs);
-    EXPECT_EQ(contents_of(to()), "abc");
+    EXPECT_EQ(contents(to()), "abc");
 
     std::filesystem::remove(to());
     arm_fault("link=errno:EPERM");
     EXPECT_EQ(place_text("abc", to(), folder_.path()), Placed::now);
     arm_fault("link=errno:EPERM");
     EXPECT_EQ(place_text("abx", to(), folder_.path()), Placed::differs);
-    EXPECT_EQ(contents_of(to()), "abc");
+    EXPECT_EQ(contents(to()), "abc");
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
 }
 

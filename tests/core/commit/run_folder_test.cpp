@@ -58,7 +58,7 @@ TEST_P(AttemptInARunFolder, TouchesNothingOfAFolderThatALinkLeadsTo) {
     fs::create_directories(precious / "attempts/1");
     for (const char* name :
          {"job.json", "run.toml", "status.json", "drain", "attempts/1/w0.jrn", "attempts/1/part-00000.bin"}) {
-        write_contents(precious / name, "precious");
+        write_file(precious / name, "precious");
     }
     {
         CommittedOutput run(folder_.options());
@@ -70,7 +70,7 @@ TEST_P(AttemptInARunFolder, TouchesNothingOfAFolderThatALinkLeadsTo) {
 
     for (const char* name :
          {"job.json", "run.toml", "status.json", "drain", "attempts/1/w0.jrn", "attempts/1/part-00000.bin"}) {
-        EXPECT_EQ(contents_of(precious / name), "precious") << name;
+        EXPECT_EQ(contents(precious / name), "precious") << name;
     }
     EXPECT_EQ(code_of([&] { CommittedOutput run(folder_.options()); }), "77 E-SEC-020");
 }

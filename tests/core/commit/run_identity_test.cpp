@@ -5,6 +5,7 @@
 
 #include "core/commit/json_text.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice::test {
 namespace {
@@ -143,11 +144,11 @@ TEST_F(EstablishRunIdentity, FixesTheFirstOneForGood) {
     EXPECT_FALSE(read_run_identity(paths_));
 
     establish_run_identity(paths_, example());
-    const std::string text = contents_of(paths_.identity());
+    const std::string text = contents(paths_.identity());
     establish_run_identity(paths_, example());
 
     EXPECT_EQ(code_of([&] { establish_run_identity(paths_, other); }), "78 E-CKP-090");
-    EXPECT_EQ(contents_of(paths_.identity()), text);
+    EXPECT_EQ(contents(paths_.identity()), text);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(paths_.run_folder()), {}), 1);
 }
 
@@ -156,12 +157,9 @@ TEST_F(EstablishRunIdentity, SaysWhatDiffers) {
     other.chunk_items = 32;
     establish_run_identity(paths_, example());
 
-    try {
-        establish_run_identity(paths_, other);
-        FAIL() << "nothing was thrown";
-    } catch (const Error& error) {
-        EXPECT_THAT(error.text().what, HasSubstr("chunk_items (was '64', is '32')"));
-    }
+    const Error error = error_of([&] { establish_run_identity(paths_, other); });
+
+    EXPECT_THAT(error.text().what, HasSubstr("chunk_items (was '64', is '32')"));
 }
 
 }  // namespace

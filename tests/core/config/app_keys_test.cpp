@@ -72,20 +72,20 @@ TEST(AppKeys, ReadBackToTheSameOnOtherRanks) {
 }
 
 TEST(AppKeys, OfAnotherAppSayWhoseTheyAre) {
-    const Refused in_file = refusal(namegen_job + "output.scores = true\n");
-    const Refused override = refusal(smallest_job, {set("generate.mode=beam")});
-    const Refused shared = refusal(smallest_job + "generate.temperature = 1\n");
-    const Refused in_section = refusal(smallest_job + "[generate.text]\ntokens = 1\n");
+    const Error in_file = refusal(namegen_job + "output.scores = true\n");
+    const Error override = refusal(smallest_job, {set("generate.mode=beam")});
+    const Error shared = refusal(smallest_job + "generate.temperature = 1\n");
+    const Error in_section = refusal(smallest_job + "[generate.text]\ntokens = 1\n");
 
-    EXPECT_EQ(in_file.code, ExitCode::configuration);
-    EXPECT_EQ(in_file.text.id, "E-CFG-018");
-    EXPECT_EQ(in_file.text.where, "job.toml:5:8");
-    EXPECT_EQ(in_file.text.what, "'output.scores' belongs to app 'classifier'; this job's app is 'namegen'");
-    EXPECT_EQ(override.text.where, "--set generate.mode=beam");
-    EXPECT_EQ(override.text.what, "'generate.mode' belongs to app 'namegen'; this job's app is 'classifier'");
-    EXPECT_EQ(shared.text.what,
+    EXPECT_EQ(in_file.code(), ExitCode::configuration);
+    EXPECT_EQ(in_file.text().id, "E-CFG-018");
+    EXPECT_EQ(in_file.text().where, "job.toml:5:8");
+    EXPECT_EQ(in_file.text().what, "'output.scores' belongs to app 'classifier'; this job's app is 'namegen'");
+    EXPECT_EQ(override.text().where, "--set generate.mode=beam");
+    EXPECT_EQ(override.text().what, "'generate.mode' belongs to app 'namegen'; this job's app is 'classifier'");
+    EXPECT_EQ(shared.text().what,
               "'generate.temperature' belongs to apps 'namegen', 'gpt2'; this job's app is 'classifier'");
-    EXPECT_EQ(in_section.text.what, "'generate.text.tokens' belongs to app 'gpt2'; this job's app is 'classifier'");
+    EXPECT_EQ(in_section.text().what, "'generate.text.tokens' belongs to app 'gpt2'; this job's app is 'classifier'");
 }
 
 TEST(AppKeys, FollowTheAppThatTheCommandLineNames) {
@@ -95,26 +95,26 @@ TEST(AppKeys, FollowTheAppThatTheCommandLineNames) {
     EXPECT_EQ(parse(smallest_job, {set("app=\"gpt2\""), set("generate.temperature=2")})
                   .settings.get<double>("generate.temperature"),
               2.0);
-    EXPECT_EQ(refusal("app = \"gtp2\"\ngenerate.temperature = 1\n").text.what,
+    EXPECT_EQ(refusal("app = \"gtp2\"\ngenerate.temperature = 1\n").text().what,
               "app: unknown app 'gtp2'; did you mean 'gpt2'?");
 }
 
 TEST(AppKeys, OfAnAppThatTheProgramDoesNotHaveAreNotBlamedInItsPlace) {
-    const Refused in_file = refusal(smallest_job + "embed.width = 1\n", {set("app=embedder")});
-    const Refused override = refusal("app = \"embedder\"\n", {set("embed.width=1")});
+    const Error in_file = refusal(smallest_job + "embed.width = 1\n", {set("app=embedder")});
+    const Error override = refusal("app = \"embedder\"\n", {set("embed.width=1")});
 
-    EXPECT_EQ(in_file.text.where, "--set app=embedder");
-    EXPECT_EQ(in_file.text.what, "app: unknown app 'embedder'");
-    EXPECT_EQ(override.text.where, "job.toml:1:7");
-    EXPECT_EQ(override.text.what, "app: unknown app 'embedder'");
+    EXPECT_EQ(in_file.text().where, "--set app=embedder");
+    EXPECT_EQ(in_file.text().what, "app: unknown app 'embedder'");
+    EXPECT_EQ(override.text().where, "job.toml:1:7");
+    EXPECT_EQ(override.text().what, "app: unknown app 'embedder'");
 }
 
 TEST(AppKeys, AreSuggestedToTheirApp) {
-    EXPECT_EQ(refusal(namegen_job + "generate.temprature = 1\n").text.what,
+    EXPECT_EQ(refusal(namegen_job + "generate.temprature = 1\n").text().what,
               "unknown key 'temprature' in [generate]; did you mean 'temperature'?");
-    EXPECT_EQ(refusal(namegen_job + "[run]\nseed = 1\n").text.what,
+    EXPECT_EQ(refusal(namegen_job + "[run]\nseed = 1\n").text().what,
               "unknown key 'seed' in [run]; did you mean 'generate.seed'?");
-    EXPECT_EQ(refusal(smallest_job, {set("output.score=true")}).text.what,
+    EXPECT_EQ(refusal(smallest_job, {set("output.score=true")}).text().what,
               "unknown key 'output.score'; did you mean 'output.scores'?");
 }
 
@@ -126,7 +126,7 @@ TEST(AppKeys, AreRequiredWhereTheySaySo) {
         return parse_job(smallest_job, "job.toml", "", overrides, {&owner, 1});
     };
 
-    EXPECT_EQ(refusal_of([&] { return parsed({}); }).text.what, "[generate].tokenizer is required");
+    EXPECT_EQ(test::error_of([&] { return parsed({}); }).text().what, "[generate].tokenizer is required");
     EXPECT_EQ(parsed({set("generate.tokenizer=t.json")}).settings.get<std::filesystem::path>("generate.tokenizer"),
               "t.json");
 }
@@ -159,8 +159,8 @@ TEST(AppKeys, AreNamedWhereAnAppCannotHaveThem) {
 }
 
 TEST(AppKeys, NameFilesThatNoOutputReplaces) {
-    EXPECT_EQ(refusal(namegen_job, {set("generate.prefixes=labels.csv")}).text.id, "E-SEC-019");
-    EXPECT_EQ(refusal(namegen_job, {set("generate.prefixes=labels.csv")}).text.what,
+    EXPECT_EQ(refusal(namegen_job, {set("generate.prefixes=labels.csv")}).text().id, "E-SEC-019");
+    EXPECT_EQ(refusal(namegen_job, {set("generate.prefixes=labels.csv")}).text().what,
               "output.path: 'labels.csv' is also generate.prefixes, which it would replace");
 }
 
@@ -221,11 +221,11 @@ struct BadReal {
 class RefusesAReal : public testing::TestWithParam<BadReal> {};
 
 TEST_P(RefusesAReal, ThatIsNone) {
-    const Refused refused = refusal(namegen_job + "generate.temperature = " + GetParam().value + "\n");
+    const Error refused = refusal(namegen_job + "generate.temperature = " + GetParam().value + "\n");
 
-    EXPECT_EQ(refused.text.id, GetParam().id);
-    EXPECT_EQ(refused.text.where, "job.toml:5:24");
-    EXPECT_EQ(refused.text.what,
+    EXPECT_EQ(refused.text().id, GetParam().id);
+    EXPECT_EQ(refused.text().where, "job.toml:5:24");
+    EXPECT_EQ(refused.text().what,
               std::string("generate.temperature: got ") + GetParam().what + ", expected a number 0..2");
 }
 

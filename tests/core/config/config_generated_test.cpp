@@ -170,7 +170,7 @@ TEST(Config, RefusesHostileTextOfFullSize) {
                              repeated("\"a\" . ", 10'000)};
 
     for (const std::string& text : hostile) {
-        EXPECT_EQ(refusal(text).code, ExitCode::configuration) << text.substr(0, 20);
+        EXPECT_EQ(refusal(text).code(), ExitCode::configuration) << text.substr(0, 20);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/config/config.hpp"
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
@@ -85,24 +86,8 @@ inline Override set(const char* text) {
     return parse_override(text);
 }
 
-struct Refused {
-    ExitCode code = ExitCode::ok;
-    ErrorText text;
-};
-
-template <class Action>
-Refused refusal_of(Action action) {
-    try {
-        (void)action();
-    } catch (const Error& error) {
-        return {error.code(), error.text()};
-    }
-    ADD_FAILURE() << "nothing was refused";
-    return {};
-}
-
-inline Refused refusal(const std::string& text, const std::vector<Override>& overrides = {}) {
-    return refusal_of([&] { return parse(text, overrides); });
+inline Error refusal(const std::string& text, const std::vector<Override>& overrides = {}) {
+    return test::error_of([&] { return parse(text, overrides); });
 }
 
 inline std::string repeated(const char* part, int times) {

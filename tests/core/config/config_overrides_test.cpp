@@ -51,9 +51,9 @@ TEST(Overrides, TakeAKeyAwayWithoutAValue) {
     EXPECT_EQ(parse(text, {set("pipeline.depth= "), set("pipeline.depth=3")}).pipeline.depth, 3U);
     EXPECT_EQ(parse(text, {set("pipeline.depth=3"), set("pipeline.depth=")}).pipeline.depth, std::nullopt);
     EXPECT_EQ(parse(smallest_job, {set("pipeline.depth=")}), parse(smallest_job, {}));
-    EXPECT_EQ(refusal(smallest_job, {set("output.path=")}).text.what, "[output].path is required");
-    EXPECT_EQ(refusal(smallest_job, {set("pipeline.dept=")}).text.id, "E-CFG-009");
-    EXPECT_EQ(refusal(smallest_job, {set("output.report=\"\"")}).text.id, "E-CFG-011");
+    EXPECT_EQ(refusal(smallest_job, {set("output.path=")}).text().what, "[output].path is required");
+    EXPECT_EQ(refusal(smallest_job, {set("pipeline.dept=")}).text().id, "E-CFG-009");
+    EXPECT_EQ(refusal(smallest_job, {set("output.report=\"\"")}).text().id, "E-CFG-011");
 }
 
 TEST(Overrides, ReplaceWeightsByRandomOnesAndBack) {
@@ -62,38 +62,38 @@ TEST(Overrides, ReplaceWeightsByRandomOnesAndBack) {
 
     EXPECT_EQ(random.model, (JobConfig::Model{std::nullopt, 17U}));
     EXPECT_EQ(both_changed.model.weights, "b.bin");
-    EXPECT_EQ(refusal(smallest_job, {set("model.weights=b.bin"), set("model.random=1")}).text.id, "E-CFG-105");
+    EXPECT_EQ(refusal(smallest_job, {set("model.weights=b.bin"), set("model.random=1")}).text().id, "E-CFG-105");
 }
 
 TEST(Overrides, AreNamedInMessages) {
-    const Refused type = refusal(smallest_job, {set("pipeline.depth=x")});
-    const Refused range = refusal(smallest_job, {set("pipeline.depth=0")});
-    const Refused unknown = refusal(smallest_job, {set("pipline.depth=1")});
-    const Refused section = refusal(smallest_job, {set("run.depth=1")});
+    const Error type = refusal(smallest_job, {set("pipeline.depth=x")});
+    const Error range = refusal(smallest_job, {set("pipeline.depth=0")});
+    const Error unknown = refusal(smallest_job, {set("pipline.depth=1")});
+    const Error section = refusal(smallest_job, {set("run.depth=1")});
 
-    EXPECT_EQ(type.code, ExitCode::configuration);
-    EXPECT_EQ(type.text.where, "--set pipeline.depth=x");
-    EXPECT_EQ(type.text.what, "pipeline.depth: got 'x', expected an integer 1..1024 or \"auto\"");
-    EXPECT_EQ(range.text.id, "E-CFG-011");
-    EXPECT_EQ(unknown.text.what, "unknown key 'pipline.depth'; did you mean 'pipeline.depth'?");
-    EXPECT_EQ(section.text.what, "unknown key 'run.depth'; did you mean 'pipeline.depth'?");
-    EXPECT_EQ(section.text.hint, "");
-    EXPECT_EQ(refusal(smallest_job, {set("zzzzzz=1")}).text.hint, "`sluice help keys` lists all keys");
-    EXPECT_EQ(refusal(smallest_job + "run.zzzzzz = 1\n").text.hint, "`sluice help keys` lists all keys");
+    EXPECT_EQ(type.code(), ExitCode::configuration);
+    EXPECT_EQ(type.text().where, "--set pipeline.depth=x");
+    EXPECT_EQ(type.text().what, "pipeline.depth: got 'x', expected an integer 1..1024 or \"auto\"");
+    EXPECT_EQ(range.text().id, "E-CFG-011");
+    EXPECT_EQ(unknown.text().what, "unknown key 'pipline.depth'; did you mean 'pipeline.depth'?");
+    EXPECT_EQ(section.text().what, "unknown key 'run.depth'; did you mean 'pipeline.depth'?");
+    EXPECT_EQ(section.text().hint, "");
+    EXPECT_EQ(refusal(smallest_job, {set("zzzzzz=1")}).text().hint, "`sluice help keys` lists all keys");
+    EXPECT_EQ(refusal(smallest_job + "run.zzzzzz = 1\n").text().hint, "`sluice help keys` lists all keys");
 }
 
 TEST(Overrides, CannotSmuggleASecondKey) {
-    const Refused refused = refusal(smallest_job, {{"pipeline.depth", "4\nother = 1"}});
+    const Error refused = refusal(smallest_job, {{"pipeline.depth", "4\nother = 1"}});
 
-    EXPECT_EQ(refused.text.id, "E-CFG-010");
-    EXPECT_EQ(refusal(smallest_job, {{"output.report", "a\nb"}}).text.id, "E-CFG-017");
-    EXPECT_EQ(refusal(smallest_job, {{"pipeline.depth", repeated("[", 10'000)}}).text.id, "E-CFG-007");
-    EXPECT_EQ(refusal(smallest_job, {{"input.path", "\xff.txt"}}).text.id, "E-CFG-005");
+    EXPECT_EQ(refused.text().id, "E-CFG-010");
+    EXPECT_EQ(refusal(smallest_job, {{"output.report", "a\nb"}}).text().id, "E-CFG-017");
+    EXPECT_EQ(refusal(smallest_job, {{"pipeline.depth", repeated("[", 10'000)}}).text().id, "E-CFG-007");
+    EXPECT_EQ(refusal(smallest_job, {{"input.path", "\xff.txt"}}).text().id, "E-CFG-005");
 }
 
 TEST(Overrides, NeedAnEqualsSign) {
     for (const char* text : {"", "=", "=4", " = 4", "pipeline.depth"}) {
-        EXPECT_EQ(refusal_of([&] { return parse_override(text); }).code, ExitCode::usage) << text;
+        EXPECT_EQ(test::error_of([&] { return parse_override(text); }).code(), ExitCode::usage) << text;
     }
     EXPECT_EQ(parse_override("a.b=").value, "");
 }

@@ -164,23 +164,23 @@ class RefusesAJob : public testing::TestWithParam<BadJob> {};
 TEST_P(RefusesAJob, WithItsPlaceAndReason) {
     const BadJob& job = GetParam();
 
-    const Refused refused = refusal(job.text);
+    const Error refused = refusal(job.text);
 
-    EXPECT_EQ(refused.code, ExitCode::configuration);
-    EXPECT_EQ(refused.text.id, job.id);
-    EXPECT_TRUE(refused.text.where.starts_with(job.where)) << refused.text.where;
-    EXPECT_NE(refused.text.what.find(job.what), std::string::npos) << refused.text.what;
+    EXPECT_EQ(refused.code(), ExitCode::configuration);
+    EXPECT_EQ(refused.text().id, job.id);
+    EXPECT_TRUE(refused.text().where.starts_with(job.where)) << refused.text().where;
+    EXPECT_NE(refused.text().what.find(job.what), std::string::npos) << refused.text().what;
 }
 
 INSTANTIATE_TEST_SUITE_P(Config, RefusesAJob, testing::ValuesIn(bad_jobs()),
                          [](const auto& entry) { return std::string(entry.param.name); });
 
 TEST(Config, SaysThatAJobWithoutAnInputMayCountItsItems) {
-    EXPECT_NE(refusal("app = \"namegen\"\n").text.hint.find("input.count"), std::string::npos);
+    EXPECT_NE(refusal("app = \"namegen\"\n").text().hint.find("input.count"), std::string::npos);
 }
 
 TEST(Config, SaysWhatToDoWithAFileOfAnotherFormat) {
-    const auto hint = [](const char* change) { return refusal(smallest_job, {set(change)}).text.hint; };
+    const auto hint = [](const char* change) { return refusal(smallest_job, {set(change)}).text().hint; };
 
     EXPECT_EQ(hint("input.path=articles.csv.gz"), "unpack it first: input is read as it is");
     EXPECT_EQ(hint("input.path=articles.PARQUET"), "convert it first, to .csv, .jsonl or .npy");
@@ -189,7 +189,7 @@ TEST(Config, SaysWhatToDoWithAFileOfAnotherFormat) {
 }
 
 TEST(Config, ShowsTheQuotesThatAStringLacks) {
-    const auto hint = [](const char* line) { return refusal(smallest_job + line).text.hint; };
+    const auto hint = [](const char* line) { return refusal(smallest_job + line).text().hint; };
 
     EXPECT_EQ(hint("output.report=bom.txt"), "a string stands in quotes: output.report = \"bom.txt\"");
     EXPECT_EQ(hint("[run]\n  device = host \r\n"), "a string stands in quotes: device = \"host\"");
@@ -204,33 +204,33 @@ TEST(Config, ShowsTheQuotesThatAStringLacks) {
 TEST(Config, RefusesAnOutputWithTheNameOfARunsFolder) {
     for (const char* path : {"output.path=x.csv.sluice/", "output.path=x.csv.sluice", "output.path=x.csv.sluice/y.csv",
                              "output.path=x/.sluice/"}) {
-        const Refused refused = refusal(smallest_job, {set(path), set("output.format=csv")});
+        const Error refused = refusal(smallest_job, {set(path), set("output.format=csv")});
 
-        EXPECT_EQ(refused.text.id, "E-CFG-011") << path;
-        EXPECT_NE(refused.text.what.find("ends in .sluice"), std::string::npos) << refused.text.what;
+        EXPECT_EQ(refused.text().id, "E-CFG-011") << path;
+        EXPECT_NE(refused.text().what.find("ends in .sluice"), std::string::npos) << refused.text().what;
     }
 }
 
 TEST(Config, NamesTheExtensionsItKnows) {
-    const Refused input = refusal(smallest_job, {set("input.path=articles.dat")});
-    const Refused output = refusal(smallest_job, {set("output.path=labels")});
+    const Error input = refusal(smallest_job, {set("input.path=articles.dat")});
+    const Error output = refusal(smallest_job, {set("output.path=labels")});
 
-    EXPECT_EQ(input.text.id, "E-CFG-011");
-    EXPECT_EQ(input.text.what,
+    EXPECT_EQ(input.text().id, "E-CFG-011");
+    EXPECT_EQ(input.text().what,
               "input.path: got extension '.dat', expected an extension .csv .jsonl .txt .npy .bin .u8");
-    EXPECT_EQ(input.text.hint, "set input.format");
-    EXPECT_EQ(refusal(smallest_job, {set("input.path=parts/")}).text.hint,
+    EXPECT_EQ(input.text().hint, "set input.format");
+    EXPECT_EQ(refusal(smallest_job, {set("input.path=parts/")}).text().hint,
               "set input.format, or name the files of a folder, as in \"parts/*.csv\"");
-    EXPECT_EQ(output.text.what, "output.path: got no extension, expected an extension .csv .jsonl .npy .txt");
+    EXPECT_EQ(output.text().what, "output.path: got no extension, expected an extension .csv .jsonl .npy .txt");
 }
 
 TEST(Config, NeverReplacesAFileThatTheJobReads) {
-    const auto code = [](std::vector<Override> changes) { return refusal(smallest_job, changes); };
+    const auto refused = [](std::vector<Override> changes) { return refusal(smallest_job, changes); };
 
-    EXPECT_EQ(code({set("input.path=x/../labels.csv")}).code, ExitCode::refused);
-    EXPECT_EQ(code({set("model.weights=./labels.csv")}).text.id, "E-SEC-019");
-    EXPECT_EQ(code({set("output.report=labels.csv")}).code, ExitCode::refused);
-    EXPECT_EQ(code({set("output.report=articles.txt")}).code, ExitCode::refused);
+    EXPECT_EQ(refused({set("input.path=x/../labels.csv")}).code(), ExitCode::refused);
+    EXPECT_EQ(refused({set("model.weights=./labels.csv")}).text().id, "E-SEC-019");
+    EXPECT_EQ(refused({set("output.report=labels.csv")}).code(), ExitCode::refused);
+    EXPECT_EQ(refused({set("output.report=articles.txt")}).code(), ExitCode::refused);
 }
 
 TEST(Config, SeesThroughLinksToAFileThatTheJobReads) {
@@ -239,13 +239,13 @@ TEST(Config, SeesThroughLinksToAFileThatTheJobReads) {
     std::filesystem::create_hard_link(folder.path() / "articles.txt", folder.path() / "labels.csv");
     const auto job = folder.write("job.toml", smallest_job);
 
-    EXPECT_EQ(refusal_of([&] { return read_job(job, {}, apps); }).code, ExitCode::refused);
+    EXPECT_EQ(test::error_of([&] { return read_job(job, {}, apps); }).code(), ExitCode::refused);
 }
 
 TEST(Config, RefusesAFolderThatAJobFileCannotName) {
-    EXPECT_EQ(refusal_of([] { return parse(smallest_job, {}, "caf\xe9"); }).text.id, "E-CFG-005");
+    EXPECT_EQ(test::error_of([] { return parse(smallest_job, {}, "caf\xe9"); }).text().id, "E-CFG-005");
     for (const char* const folder : {"line\nbreak", "carriage/re\rturn"}) {
-        EXPECT_EQ(refusal_of([&] { return parse(smallest_job, {}, folder); }).text.id, "E-CFG-017") << folder;
+        EXPECT_EQ(test::error_of([&] { return parse(smallest_job, {}, folder); }).text().id, "E-CFG-017") << folder;
     }
 }
 
@@ -253,7 +253,7 @@ TEST(Config, NeverReplacesTheJobFile) {
     const Folder folder;
     const auto job = folder.write("job.toml", smallest_job + "output.report = \"job.toml\"\n");
 
-    EXPECT_EQ(refusal_of([&] { return read_job(job, {}, apps); }).text.id, "E-SEC-019");
+    EXPECT_EQ(test::error_of([&] { return read_job(job, {}, apps); }).text().id, "E-SEC-019");
 }
 
 }  // namespace

@@ -145,7 +145,8 @@ TEST(Config, AcceptsAByteOrderMarkAndWindowsLineEnds) {
     EXPECT_EQ(parse(text), parse(smallest_job));
     EXPECT_EQ(refusal("\xef\xbb\xbf"
                       "apps = 1\n")
-                  .text.where,
+                  .text()
+                  .where,
               "job.toml:1:1");
 }
 
@@ -162,17 +163,17 @@ TEST(JobFile, ThatCannotBeReadIsNamed) {
     const auto fifo = folder.path() / "fifo";
     ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
     const auto refused = [](const std::filesystem::path& file) {
-        return refusal_of([&] { return read_job(file, {}, apps); });
+        return test::error_of([&] { return read_job(file, {}, apps); });
     };
 
-    EXPECT_EQ(refused(folder.path() / "none.toml").text.id, "E-CFG-001");
-    EXPECT_EQ(refused(folder.path() / "none.toml").code, ExitCode::no_input);
-    EXPECT_NE(refused(folder.path() / "none.toml").text.where.find("none.toml"), std::string::npos);
-    EXPECT_EQ(refused(folder.path()).text.id, "E-CFG-002");
-    EXPECT_EQ(refused(fifo).text.id, "E-CFG-002");
-    EXPECT_EQ(refused("/dev/null").text.id, "E-CFG-002");
-    EXPECT_EQ(refused(folder.write("big.toml", std::string(largest_job_file + 1, '#'))).text.id, "E-CFG-004");
-    EXPECT_EQ(refused(folder.write("most.toml", std::string(largest_job_file, '#'))).text.id, "E-CFG-013");
+    EXPECT_EQ(refused(folder.path() / "none.toml").text().id, "E-CFG-001");
+    EXPECT_EQ(refused(folder.path() / "none.toml").code(), ExitCode::no_input);
+    EXPECT_NE(refused(folder.path() / "none.toml").text().where.find("none.toml"), std::string::npos);
+    EXPECT_EQ(refused(folder.path()).text().id, "E-CFG-002");
+    EXPECT_EQ(refused(fifo).text().id, "E-CFG-002");
+    EXPECT_EQ(refused("/dev/null").text().id, "E-CFG-002");
+    EXPECT_EQ(refused(folder.write("big.toml", std::string(largest_job_file + 1, '#'))).text().id, "E-CFG-004");
+    EXPECT_EQ(refused(folder.write("most.toml", std::string(largest_job_file, '#'))).text().id, "E-CFG-013");
 }
 
 TEST(JobFile, IsNotAtFaultWhereTooManyFilesAreOpen) {

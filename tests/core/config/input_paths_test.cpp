@@ -57,10 +57,10 @@ TEST(InputPaths, HaveOneFormat) {
     EXPECT_EQ(parse(smallest_job, {set("input.path=['a.txt', 'b.csv', 'c/*']"), set("input.format=txt")}).input.format,
               InputFormat::txt);
 
-    const Refused mixed = refusal(smallest_job, {set("input.path=['a.txt', 'c*.txt', 'x/b.csv']")});
-    EXPECT_EQ(mixed.text.id, "E-CFG-011");
-    EXPECT_EQ(mixed.text.what, "input.path: got 'a.txt' and 'b.csv', expected files of one format");
-    EXPECT_THAT(refusal(smallest_job, {set("input.path=parts/*")}).text.what, HasSubstr("got no extension"));
+    const Error mixed = refusal(smallest_job, {set("input.path=['a.txt', 'c*.txt', 'x/b.csv']")});
+    EXPECT_EQ(mixed.text().id, "E-CFG-011");
+    EXPECT_EQ(mixed.text().what, "input.path: got 'a.txt' and 'b.csv', expected files of one format");
+    EXPECT_THAT(refusal(smallest_job, {set("input.path=parts/*")}).text().what, HasSubstr("got no extension"));
 }
 
 TEST(InputPaths, AreRefusedWhereTheyNameNothing) {
@@ -68,10 +68,10 @@ TEST(InputPaths, AreRefusedWhereTheyNameNothing) {
          {std::pair{"[]", "E-CFG-011"}, std::pair{"['a.txt', '']", "E-CFG-011"}, std::pair{"''", "E-CFG-011"},
           std::pair{"[1]", "E-CFG-010"}, std::pair{"[['a.txt']]", "E-CFG-010"}, std::pair{"[a.txt]", "E-CFG-010"},
           std::pair{"[\"a\\n.txt\"]", "E-CFG-017"}}) {
-        const Refused refused = refusal(smallest_job, {{"input.path", value}});
+        const Error refused = refusal(smallest_job, {{"input.path", value}});
 
-        EXPECT_EQ(refused.text.id, id) << value;
-        EXPECT_EQ(refused.code, ExitCode::configuration) << value;
+        EXPECT_EQ(refused.text().id, id) << value;
+        EXPECT_EQ(refused.code(), ExitCode::configuration) << value;
     }
 }
 
@@ -83,9 +83,9 @@ TEST(InputPaths, AreRefusedWhereARunCouldNotKeepThem) {
     list += "]";
 
     EXPECT_EQ(with_paths(list, "/x").input.paths.size(), 1000U);
-    const Refused refused = refusal_of([&] { return with_paths(list, "/" + std::string(60, 'x')); });
-    EXPECT_THAT(refused.text.what, HasSubstr("got a list of 1000 names"));
-    EXPECT_THAT(refused.text.hint, HasSubstr("pattern"));
+    const Error refused = test::error_of([&] { return with_paths(list, "/" + std::string(60, 'x')); });
+    EXPECT_THAT(refused.text().what, HasSubstr("got a list of 1000 names"));
+    EXPECT_THAT(refused.text().hint, HasSubstr("pattern"));
 }
 
 TEST(InputPaths, MatchNoOutput) {
@@ -94,14 +94,14 @@ TEST(InputPaths, MatchNoOutput) {
     };
 
     for (const char* const paths : {"['a.txt', 'labels.csv']", "*.csv", "x/../l*", "['a', '[k-m]abels.*']", "*"}) {
-        EXPECT_EQ(refused(paths, "labels.csv").code, ExitCode::refused) << paths;
-        EXPECT_EQ(refused(paths, "labels.csv").text.id, "E-SEC-019") << paths;
+        EXPECT_EQ(refused(paths, "labels.csv").code(), ExitCode::refused) << paths;
+        EXPECT_EQ(refused(paths, "labels.csv").text().id, "E-SEC-019") << paths;
     }
-    EXPECT_EQ(refused("out/*.json", "out/labels.csv").code, ExitCode::refused);  // the report
+    EXPECT_EQ(refused("out/*.json", "out/labels.csv").code(), ExitCode::refused);  // the report
     const auto parts_of = [](const char* format) {
         return std::vector<Override>{set("input.path=in/*.csv"), set("output.path=in/"), {"output.format", format}};
     };
-    EXPECT_EQ(refusal(smallest_job, parts_of("csv")).code, ExitCode::refused);
+    EXPECT_EQ(refusal(smallest_job, parts_of("csv")).code(), ExitCode::refused);
     EXPECT_NO_THROW((void)parse(smallest_job, parts_of("npy")));
     EXPECT_NO_THROW((void)with_paths("in/*.txt"));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
@@ -21,16 +22,11 @@ MatrixInstructions choose(ComputeCapability capability, std::string_view archite
     return choose_matrix_instructions(capability, architectures, "GPU 0");
 }
 
-/// The message of the refusal; nothing if there was none.
 ErrorText refusal(ComputeCapability capability, std::string_view architectures) {
-    try {
-        static_cast<void>(choose(capability, architectures));
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::unavailable);
-        return error.text();
-    }
-    ADD_FAILURE() << capability.major << "." << capability.minor << " runs code for " << architectures;
-    return {};
+    const Error error = test::error_of([&] { return choose(capability, architectures); });
+    EXPECT_EQ(error.code(), ExitCode::unavailable)
+        << capability.major << "." << capability.minor << " " << architectures;
+    return error.text();
 }
 
 TEST(GpuCode, MultipliesByWgmmaOnHopperAloneWhereTheBuildHasIt) {

@@ -7,6 +7,7 @@
 
 #include "core/device/host_stream.hpp"
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 
 // A sanitizer ends a program that asks for too much, unless told to answer as the C library does.
 extern "C" const char* __asan_default_options() {
@@ -48,14 +49,11 @@ TEST(HostDevice, AllocatesNothingForNoBytes) {
 TEST(HostDevice, SaysWhatItCouldNotAllocate) {
     HostDevice device(1);
     for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 63, SIZE_MAX / 2}) {
-        try {
-            const Buffer buffer = device.allocate(MemorySpace::pinned, bytes);
-            ADD_FAILURE() << "allocated " << bytes;
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::out_of_memory);
-            EXPECT_NE(error.text().what.find(std::to_string(bytes) + " bytes of pinned memory"), std::string::npos)
-                << error.text().what;
-        }
+        const Error error = test::error_of([&] { return device.allocate(MemorySpace::pinned, bytes); });
+
+        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+        EXPECT_NE(error.text().what.find(std::to_string(bytes) + " bytes of pinned memory"), std::string::npos)
+            << error.text().what;
     }
 }
 

@@ -9,6 +9,8 @@
 #include "core/error.hpp"
 #include "core/input/safetensors_header.hpp"
 #include "core/input/tensor_file.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -160,24 +162,16 @@ protected:
 TEST_P(HostileTensorFile, IsRefusedWithItsOwnError) {
     const auto path = write(GetParam().bytes);
 
-    try {
-        read_tensors(path, small_specs, to_);
-        FAIL() << "accepted";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.text().id, GetParam().id) << error.text().what;
-        EXPECT_EQ(error.code(), ExitCode::bad_data);
-        EXPECT_EQ(error.text().where, path.string());
-        EXPECT_FALSE(error.text().hint.empty());
-    }
+    const Error error = test::error_of([&] { read_tensors(path, small_specs, to_); });
+
+    EXPECT_EQ(error.text().id, GetParam().id) << error.text().what;
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+    EXPECT_EQ(error.text().where, path.string());
+    EXPECT_FALSE(error.text().hint.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, HostileTensorFile, testing::ValuesIn(rows()),
                          [](const auto& row) { return std::string(row.param.name); });
-
-std::string slurp(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// What a reader may do with a damaged file: refuse it by an Error, or accept it because the damage changed nothing
 /// that the format gives a meaning to.
@@ -194,7 +188,7 @@ class DamagedTensorFile : public testing::Test {
 protected:
     DamagedTensorFile() {
         test::write_safetensors(path_, small_specs, small_values);
-        good_ = slurp(path_);
+        good_ = test::contents(path_);
     }
     void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes; }
     [[nodiscard]] std::size_t data_start() const { return good_.size() - small_values.size() * sizeof(float); }
@@ -309,12 +303,11 @@ TEST(SafetensorsHeader, AcceptsTheLargestThatTheFormatAllows) {
 }
 
 TEST(SafetensorsHeader, EscapesNamesInMessages) {
-    try {
-        (void)parse_safetensors_header(R"({"\u001b[2J":{"dtype":"\n","shape":[0],"data_offsets":[0,0]}})", 0, "m");
-        FAIL() << "accepted";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.text().what, "tensor '\\x1b[2J': unknown dtype '\\x0a'");
-    }
+    const Error error = test::error_of([&] {
+        return parse_safetensors_header(R"({"\u001b[2J":{"dtype":"\n","shape":[0],"data_offsets":[0,0]}})", 0, "m");
+    });
+
+    EXPECT_EQ(error.text().what, "tensor '\\x1b[2J': unknown dtype '\\x0a'");
 }
 
 }  // namespace

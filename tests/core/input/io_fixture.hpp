@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +18,8 @@
 #include "core/codec.hpp"
 #include "core/error.hpp"
 #include "core/input/item_source.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice::test {
@@ -74,24 +74,11 @@ protected:
 
     std::filesystem::path write(std::string_view name, std::string_view bytes) const {
         const std::filesystem::path path = folder() / name;
-        std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-        stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        write_file(path, bytes);
         return path;
     }
 
-    [[nodiscard]] static std::string contents(const std::filesystem::path& path) {
-        std::ifstream stream(path, std::ios::binary);
-        return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    }
-
-    [[nodiscard]] std::vector<std::string> names_in_folder() const {
-        std::vector<std::string> names;
-        for (const auto& entry : std::filesystem::directory_iterator(folder())) {
-            names.push_back(entry.path().filename().string());
-        }
-        std::sort(names.begin(), names.end());
-        return names;
-    }
+    [[nodiscard]] std::vector<std::string> names_in_folder() const { return names_in(folder()); }
 
 private:
     TemporaryFolder folder_;
@@ -120,18 +107,6 @@ inline std::vector<std::string> texts_of(const ItemSource& source, const ItemCod
         texts.emplace_back(reinterpret_cast<const char*>(items.data()) + at + sizeof length, kept);
     }
     return texts;
-}
-
-/// What `action` threw; the test fails when it threw nothing.
-template <class Action>
-Error error_of(Action&& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error;
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {ExitCode::internal, {}};
 }
 
 /// Where, id and code at once, so that a table row is a line.

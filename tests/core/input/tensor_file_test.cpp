@@ -7,7 +7,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -15,6 +14,7 @@
 #include "core/half.hpp"
 #include "core/input/number_type.hpp"
 #include "core/input/weights_file.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/without_descriptors.hpp"
@@ -28,15 +28,6 @@ const std::vector<float> values{1, 2, 3, 4, 5, 6, -7, 8, 0.5F};
 class TensorFile : public testing::Test {
 protected:
     [[nodiscard]] std::filesystem::path file(const char* name) const { return folder_.path() / name; }
-
-    static Error caught(const std::function<void()>& action) {
-        try {
-            action();
-        } catch (const Error& error) {
-            return error;
-        }
-        throw std::runtime_error("nothing was refused");
-    }
 
     TemporaryFolder folder_;
     std::vector<float> read_ = std::vector<float>(values.size(), -1.0F);
@@ -162,7 +153,7 @@ TEST_F(TensorFile, WithAHalfThatIsNotFiniteIsANumericError) {
                           std::string(2, '\0') + std::string(bad, 2));
         std::vector<float> read(2);
 
-        const Error error = caught([&] { read_tensors(file("a"), std::vector<TensorSpec>{{"x", {2}}}, read); });
+        const Error error = test::error_of([&] { read_tensors(file("a"), std::vector<TensorSpec>{{"x", {2}}}, read); });
 
         EXPECT_EQ(error.text().id, "E-NUM-051");
         EXPECT_NE(error.text().what.find("element 1"), std::string::npos) << error.text().what;
@@ -194,7 +185,7 @@ TEST_F(TensorFile, ThatIsLargeIsReadWholeAndItsFirstBadNumberNamed) {
         halves[bad] = 0x7C00;
         write();
         for (int repeat = 0; repeat < 20; ++repeat) {
-            const Error error = caught([&] { read_tensors(file("a"), wanted, read); });
+            const Error error = test::error_of([&] { read_tensors(file("a"), wanted, read); });
             ASSERT_NE(error.text().what.find("element " + std::to_string(bad) + " is inf"), std::string::npos)
                 << error.text().what;
         }
@@ -238,7 +229,7 @@ TEST_F(TensorFile, ThatIsMissingOrNoFileIsNoInput) {
     ::mkfifo(file("fifo").c_str(), 0600);
 
     for (const char* name : {"missing", "fifo", "."}) {
-        const Error error = caught([&] { read_tensors(file(name), specs, read_); });
+        const Error error = test::error_of([&] { read_tensors(file(name), specs, read_); });
         EXPECT_EQ(error.code(), ExitCode::no_input) << name;
         EXPECT_EQ(error.text().id, "E-MOD-036") << name;
     }
@@ -258,7 +249,7 @@ TEST_F(TensorFile, WithANumberThatIsNotFiniteIsANumericError) {
         poisoned[7] = bad;
         test::write_safetensors(file("a.safetensors"), specs, poisoned);
 
-        const Error error = caught([&] { read_tensors(file("a.safetensors"), specs, read_); });
+        const Error error = test::error_of([&] { read_tensors(file("a.safetensors"), specs, read_); });
 
         EXPECT_EQ(error.code(), ExitCode::numeric);
         EXPECT_EQ(error.text().id, "E-NUM-051");
@@ -270,7 +261,7 @@ TEST_F(TensorFile, RawHasExactlyTheExpectedSize) {
     for (const std::size_t bytes : {0U, 35U, 37U, 40U}) {
         std::ofstream(file("a.bin"), std::ios::binary | std::ios::trunc) << std::string(bytes, '\1');
 
-        const Error error = caught([&] { read_tensors(file("a.bin"), specs, read_); });
+        const Error error = test::error_of([&] { read_tensors(file("a.bin"), specs, read_); });
 
         EXPECT_EQ(error.code(), ExitCode::bad_data);
         EXPECT_EQ(error.text().id, "E-MOD-048");
@@ -291,7 +282,7 @@ TEST_F(TensorFile, ThatIsSwappedAfterItWasReadIsToldByItsContent) {
     EXPECT_NO_THROW(opened.check_content());
 
     std::filesystem::rename(file("other"), file("a.safetensors"));
-    const Error error = caught([&] { opened.check_content(); });
+    const Error error = test::error_of([&] { opened.check_content(); });
     EXPECT_EQ(error.code(), ExitCode::bad_data);
     EXPECT_EQ(error.text().id, "E-MOD-054");
     EXPECT_NO_THROW(opened.check_unchanged());  // what was read is what it was
@@ -307,7 +298,7 @@ TEST_F(TensorFile, WhoseTimeWasSetBackAfterARewriteHasChanged) {
     test::write_safetensors(file("a.safetensors"), specs, others);
     std::filesystem::last_write_time(file("a.safetensors"), time);
 
-    EXPECT_EQ(caught([&] { opened.check_unchanged(); }).text().id, "E-MOD-053");
+    EXPECT_EQ(test::error_of([&] { opened.check_unchanged(); }).text().id, "E-MOD-053");
 }
 
 TEST_F(TensorFile, NeedsRoomOfTheRightSize) {

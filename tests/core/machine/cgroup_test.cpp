@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
@@ -157,14 +158,11 @@ TEST(Weights, ThatFillMoreThanTheMemoryThereIsAreRefused) {
     constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30U;
     EXPECT_NO_THROW(check_weights_fit(2 * gibibyte, "model.random", 2 * gibibyte));
     EXPECT_NO_THROW(check_weights_fit(2 * gibibyte, "model.random", no_memory_limit));
-    try {
-        check_weights_fit(2 * gibibyte + 1, "model.random", gibibyte / 2);
-        ADD_FAILURE();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
-        EXPECT_EQ(error.text().id, "E-MEM-068");
-        EXPECT_EQ(error.text().what, "the weights take 2.0 GiB, and this process may use 0.5 GiB");
-    }
+    const Error error = test::error_of([&] { check_weights_fit(2 * gibibyte + 1, "model.random", gibibyte / 2); });
+
+    EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+    EXPECT_EQ(error.text().id, "E-MEM-068");
+    EXPECT_EQ(error.text().what, "the weights take 2.0 GiB, and this process may use 0.5 GiB");
 }
 
 void write_stat(const std::filesystem::path& folder, const std::string& text) {

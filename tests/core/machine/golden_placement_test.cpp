@@ -10,6 +10,7 @@
 #include "core/machine/placement.hpp"
 #include "core/machine/placement_text.hpp"
 #include "core/machine/topology_hwloc.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/text_diff.hpp"
 
 namespace sluice {
@@ -27,11 +28,6 @@ struct Scene {
 
 void PrintTo(const Scene& scene, std::ostream* out) {
     *out << scene.golden;
-}
-
-std::string read(const std::filesystem::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 std::string placed(const Scene& scene, std::optional<std::uint32_t> ranks) {
@@ -55,7 +51,7 @@ void expect_golden(const Scene& scene, const std::string& ranks, const std::stri
         ADD_FAILURE() << file << " was written; read it, and run the test again without SLUICE_WRITE_GOLDEN";
         return;
     }
-    EXPECT_EQ(test::text_diff(read(file), actual), "") << file;
+    EXPECT_EQ(test::text_diff(test::contents(file), actual), "") << file;
 }
 
 class GoldenPlacement : public testing::TestWithParam<Scene> {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice {
 namespace {
@@ -109,13 +110,10 @@ TEST(GpuShare, IsNothingWhereThereIsNone) {
 }
 
 TEST(GpuShare, RefusesMoreThanARankSees) {
-    try {
-        static_cast<void>(shares(1, 2, 3));
-        ADD_FAILURE() << "did not fail";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::configuration);
-        EXPECT_EQ(error.text().what, "3 GPUs were requested, but this rank sees 2");
-    }
+    const Error error = test::error_of([&] { return shares(1, 2, 3); });
+
+    EXPECT_EQ(error.code(), ExitCode::configuration);
+    EXPECT_EQ(error.text().what, "3 GPUs were requested, but this rank sees 2");
 }
 
 TEST(GpuShare, CoversEveryGpuOnceWhenThereAreNoMoreRanks) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 
 #include "tests/core/input/io_fixture.hpp"
 #include "tests/support/without_descriptors.hpp"

@@ -1,4 +1,5 @@
 #include "core/trace/trace.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -59,14 +60,11 @@ TEST(Trace, SaysThatItIsTheNumberOfChunksThatTakesTooMuchMemory) {
     constexpr std::size_t more_than_a_vector_holds = std::size_t{1} << 60U;
 
     for (const std::size_t records : {more_than_any_machine_has, more_than_a_vector_holds}) {
-        try {
-            const ThreadTrace trace("reader 0", records);
-            ADD_FAILURE() << records;
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::out_of_memory);
-            EXPECT_EQ(error.text().id, "E-MEM-068");
-            EXPECT_NE(error.text().hint.find("raise pipeline.chunk_items"), std::string::npos);
-        }
+        const Error error = test::error_of([&] { const ThreadTrace trace("reader 0", records); });
+
+        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
+        EXPECT_EQ(error.text().id, "E-MEM-068");
+        EXPECT_NE(error.text().hint.find("raise pipeline.chunk_items"), std::string::npos);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "comm/rank_board.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tools/runtime/job_file.hpp"
@@ -147,25 +148,18 @@ TEST_F(GeneratorJob, OpensItsAppAlikeOnEveryRank) {
 TEST_F(GeneratorJob, IsRefusedWhereItsAppHasNoSuchModelInTheJobsPrecisionAndOnItsDevices) {
     EXPECT_EQ(prepare({{"generate.seed", "98"}}).plan.device, DeviceKind::host);
 
-    try {
-        const PreparedJob job = prepare({{"generate.seed", "99"}});
-        ADD_FAILURE() << "a job of " << job.plan.app << " was prepared";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::configuration);
-        EXPECT_EQ(error.text().what, "not on the host");
-    }
+    const Error error = test::error_of([&] { return prepare({{"generate.seed", "99"}}); });
+
+    EXPECT_EQ(error.code(), ExitCode::configuration);
+    EXPECT_EQ(error.text().what, "not on the host");
 }
 
 TEST_F(GeneratorJob, SaysWhyItHasNoGpuForItsPrecision) {
-    try {
-        const PreparedJob job = prepare({{"run.precision", "fp16"}});
-        ADD_FAILURE() << "a job of " << job.plan.app << " was prepared";
-    } catch (const Error& error) {
-        const std::string no_gpu = why_no_cuda();
-        EXPECT_EQ(error.text().where, "run.precision");
-        EXPECT_THAT(error.text().what,
-                    EndsWith(no_gpu.empty() ? "in fp32 and bf16 only" : " (no GPU: " + no_gpu + ")"));
-    }
+    const Error error = test::error_of([&] { return prepare({{"run.precision", "fp16"}}); });
+
+    const std::string no_gpu = why_no_cuda();
+    EXPECT_EQ(error.text().where, "run.precision");
+    EXPECT_THAT(error.text().what, EndsWith(no_gpu.empty() ? "in fp32 and bf16 only" : " (no GPU: " + no_gpu + ")"));
 }
 
 TEST_F(GeneratorJob, GoesOnFromTheJobThatTheRunHasKept) {
@@ -241,28 +235,22 @@ TEST_F(GeneratorJob, CommitsNothingOnceAFileHasChanged) {
 
     write("model/merges.txt", "TWO");
 
-    try {
-        output->commit();
-        ADD_FAILURE() << "it was committed";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::bad_data);
-        EXPECT_EQ(error.text().id, "E-MOD-056");
-        EXPECT_THAT(error.text().what, HasSubstr("generate.merges: changed while running"));
-    }
+    const Error error = test::error_of([&] { output->commit(); });
+
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+    EXPECT_EQ(error.text().id, "E-MOD-056");
+    EXPECT_THAT(error.text().what, HasSubstr("generate.merges: changed while running"));
 }
 
 TEST_F(GeneratorJob, NamesAFileThatIsNotThere) {
     for (const auto& [path, name] : {std::pair("model/none.json", "generate.tokenizer: cannot open"),
                                      std::pair("model", "generate.tokenizer: not a regular file"),
                                      std::pair("items.txt", "generate.merges: cannot open")}) {
-        try {
-            static_cast<void>(prepare({{"generate.tokenizer", path}}));
-            ADD_FAILURE() << path;
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::no_input);
-            EXPECT_EQ(error.text().id, "E-MOD-055");
-            EXPECT_THAT(error.text().what, HasSubstr(name));
-        }
+        const Error error = test::error_of([&] { return prepare({{"generate.tokenizer", path}}); });
+
+        EXPECT_EQ(error.code(), ExitCode::no_input);
+        EXPECT_EQ(error.text().id, "E-MOD-055");
+        EXPECT_THAT(error.text().what, HasSubstr(name));
     }
 }
 

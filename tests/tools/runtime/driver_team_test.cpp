@@ -1,4 +1,5 @@
 #include "tools/runtime/driver_team.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -142,24 +143,20 @@ TEST(DeviceNumber, IsThatOfTheGpuOfThisUuidOrTheOneThatCudaHasGivenIt) {
     const std::vector<DevicePlace> places{{.number = 3}, {.number = 5}};
 
     EXPECT_EQ(device_number(places, {}, 1), 5U);
-    try {
-        static_cast<void>(device_number(places, std::vector<std::string>{"GPU-a", "GPU-b"}, 1));
-        ADD_FAILURE() << "took another GPU than GPU-b";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.text().id, id_of_absence()) << error.what();
-    }
+    const Error error = test::error_of([&] {
+        return device_number(places, std::vector<std::string>{"GPU-a", "GPU-b"}, 1);
+    });
+
+    EXPECT_EQ(error.text().id, id_of_absence()) << error.what();
 }
 
 TEST(DriverTeam, TakesNoOtherGpuThanItsOwnAndSaysWhy) {
     const TeamApp app;
 
-    try {
-        static_cast<void>(run_team(app, 5, {"GPU-a", "GPU-b", "GPU-c"}));
-        ADD_FAILURE() << "did not fail";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::unavailable);
-        EXPECT_EQ(error.text().id, id_of_absence()) << error.what();
-    }
+    const Error error = test::error_of([&] { return run_team(app, 5, {"GPU-a", "GPU-b", "GPU-c"}); });
+
+    EXPECT_EQ(error.code(), ExitCode::unavailable);
+    EXPECT_EQ(error.text().id, id_of_absence()) << error.what();
 }
 
 /// As where a job chose the host after its GPUs had begun to start.
@@ -175,12 +172,9 @@ TEST(DriverTeam, OfHostDevicesWaitsForNoTurnOfGpus) {
 TEST(DriverTeam, HandsOverWhatMakingAModelFailsWith) {
     const TeamApp app;
 
-    try {
-        static_cast<void>(run_team(app, 13));
-        ADD_FAILURE() << "did not fail";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
-    }
+    const Error error = test::error_of([&] { return run_team(app, 13); });
+
+    EXPECT_EQ(error.code(), ExitCode::out_of_memory);
 }
 
 }  // namespace

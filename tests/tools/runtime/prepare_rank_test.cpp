@@ -1,4 +1,5 @@
 #include "tools/runtime/prepare_rank.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,13 +67,10 @@ TEST(PackAlone, RefusesWeightsThatTakeMoreThanThereIsBeforeItPacksThem) {
     constexpr std::size_t bytes = 4096;
     FakeApp app(bytes);
 
-    try {
-        pack_alone(app, 1, bytes - 1);
-        ADD_FAILURE() << "a byte was missing";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.text().id, "E-MEM-068");
-        EXPECT_EQ(error.text().where, "packed for the devices");
-    }
+    const Error error = test::error_of([&] { pack_alone(app, 1, bytes - 1); });
+
+    EXPECT_EQ(error.text().id, "E-MEM-068");
+    EXPECT_EQ(error.text().where, "packed for the devices");
     EXPECT_FALSE(app.is_packed());
 
     pack_alone(app, 1, bytes);
@@ -161,12 +159,9 @@ TEST_F(PrepareRank, CountsTheQueuesOfRank0AsItsMemory) {
 
     rank.queues = QueueSizes{.staged = 4'000'000'000};
 
-    try {
-        check_memory(plan_, rank);
-        FAIL() << "40 TB are no rank's share";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::out_of_memory);
-    }
+    const Error error = test::error_of([&] { check_memory(plan_, rank); });
+
+    EXPECT_EQ(error.code(), ExitCode::out_of_memory);
 }
 
 }  // namespace
