@@ -14,16 +14,16 @@
 namespace sluice {
 
 enum class KeyType {
-    boolean,
-    integer,
-    real,      ///< A finite number; an integer is accepted.
-    text,      ///< A string; one of `choices` if there are any.
-    path,      ///< A string: a file, relative to the job file's folder.
+    boolean,   ///< bool.
+    integer,   ///< std::uint64_t; a std::string for KeySpec::word.
+    real,      ///< double, finite; an integer is accepted.
+    text,      ///< std::string; one of `choices` if there are any.
+    path,      ///< std::filesystem::path of a file, relative to the job file's folder.
     paths,     ///< A path or a pattern (core/config/file_pattern), or a list of them. No app's key has this type.
-    columns,   ///< A list of column numbers and names.
-    name,      ///< A string of letters, digits, `.`, `_`, `-` and characters of `also`, `least` to `most` bytes long.
-    words,     ///< A list of strings, each one of `choices` if there are any.
-    duration,  ///< A string, "04:00:00" or "240s"; `least` and `most` are in seconds.
+    columns,   ///< std::vector<ColumnRef>.
+    name,      ///< std::string of letters, digits, `.`, `_`, `-` and `also`, `least` to `most` bytes long.
+    words,     ///< std::vector<std::string>, each one of `choices` if there are any.
+    duration,  ///< std::chrono::seconds from "04:00:00" or "240s", `least` to `most`; a std::string for KeySpec::word.
 };
 
 /// Specification of a key of the job file, used by parsing, 'did you mean', --set, help and tests.
@@ -31,7 +31,7 @@ struct KeySpec {
     std::string_view section = {};  ///< Empty for a top-level key.
     std::string_view name = {};
     KeyType type = KeyType::text;
-    std::uint64_t least = 0;  ///< Range of an integer, a column's number, a name's length or a duration.
+    std::uint64_t least = 0;  ///< Range of an integer, a column's number, a name's length or a duration, ends included.
     std::uint64_t most = 0;   ///< For a duration, 0: unlimited.
     double lowest = 0;        ///< Range of a real number, both ends included.
     double highest = 0;
@@ -63,7 +63,7 @@ struct AppKeys {
 /// A column by number, from 1, or by name.
 using ColumnRef = std::variant<std::uint32_t, std::string>;
 
-/// Value of a key, one alternative per kind of value; a string also for KeySpec::word.
+/// Value of a key: its KeyType says which alternative.
 using SettingValue = std::variant<bool, std::uint64_t, double, std::chrono::seconds, std::string, std::filesystem::path,
                                   std::vector<ColumnRef>, std::vector<std::string>, std::vector<std::filesystem::path>>;
 

@@ -55,6 +55,21 @@ std::string rows_of(std::span<const AppKeys> apps, IsMeant is_meant) {
     return text;
 }
 
+/// Whether the key takes more than one value: a range that was forgotten holds 0 alone.
+bool has_range(const KeySpec& key) {
+    switch (key.type) {
+        case KeyType::integer:
+        case KeyType::columns:
+            return key.least < key.most;
+        case KeyType::real:
+            return key.lowest < key.highest;
+        case KeyType::name:
+            return key.least <= key.most && key.most > 0;
+        default:
+            return true;
+    }
+}
+
 /// Throws ContractViolation if an app cannot have this key.
 void check_own(const KeySpec& key, bool is_taken) {
     const auto check = [&](bool is_met, std::string_view what) {
@@ -69,6 +84,7 @@ void check_own(const KeySpec& key, bool is_taken) {
               std::ranges::all_of(key.section, is_in_section),
           "has other characters than letters, digits, _ and -");
     check(key.type != KeyType::paths, "names several files");
+    check(has_range(key), "needs a range of values");
     check(!is_taken, "has the name of another key");
 }
 

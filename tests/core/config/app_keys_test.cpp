@@ -151,8 +151,13 @@ TEST(AppKeys, AreNamedWhereAnAppCannotHaveThem) {
               "the app's key 'words.at least' has other characters than letters, digits, _ and -");
     EXPECT_EQ(violation({.section = "words", .name = "files", .type = KeyType::paths}),
               "the app's key 'words.files' names several files");
-    EXPECT_THAT(violation({.section = "words", .name = "least", .type = KeyType::integer, .fallback = "seven"}),
-                testing::StartsWith("the default of the app's key 'words.least', seven, cannot be read: "));
+    for (const KeyType type : {KeyType::integer, KeyType::real, KeyType::name, KeyType::columns}) {
+        EXPECT_EQ(violation({.section = "words", .name = "least", .type = type}),
+                  "the app's key 'words.least' needs a range of values");
+    }
+    EXPECT_THAT(
+        violation({.section = "words", .name = "least", .type = KeyType::integer, .most = 9, .fallback = "seven"}),
+        testing::StartsWith("the default of the app's key 'words.least', seven, cannot be read: "));
     EXPECT_EQ(
         violation({.section = "words", .name = "least", .type = KeyType::integer, .most = 5, .fallback = "9"}),
         "the default of the app's key 'words.least', 9, cannot be read: words.least: got 9, expected an integer 0..5");
