@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "core/clock.hpp"
 #include "core/commit/attempt_folder.hpp"
@@ -60,6 +62,77 @@ bool is_allowed(int code, const std::filesystem::path& output) {
     return code == io_error || (code == cannot_create && attempts_of(run_paths(output, ".csv")).empty());
 }
 
+/// Why strace cannot trace here; empty: it can.
+std::string why_not_traced(const Job& job, const std::filesystem::path& trace) {
+    const std::filesystem::path probe = job.folder() / "probe.csv";
+    try {
+        Attempt attempt(job.command({.output = probe, .before = {"strace", "-f", "-qq", "-o", trace.native()}}));
+        const int code = attempt.wait();
+        remove_output(probe);
+        return code == 0 ? "" : fmt::format("strace cannot trace here (exit code {})", code);
+    } catch (const std::system_error& error) {
+        return error.what();
+    }
+}
+
+/// One kind of call that fails with one error, in a run of its own for each n.
+class FailingCall {
+public:
+    FailingCall(const Setting& setting, const Call& call, std::string error, std::string reference,
+                std::filesystem::path trace, Tally& tally)
+        : setting_(setting),
+          call_(call),
+          error_(std::move(error)),
+          reference_(std::move(reference)),
+          trace_(std::move(trace)),
+          tally_(tally) {}
+
+    /// The n-th of these calls fails; then the same command again has to complete. Returns whether a run has so many.
+    [[nodiscard]] bool fail(std::uint64_t nth) {
+        const Job& job = setting_.job;
+        const std::filesystem::path output = job.folder() / fmt::format("{}-{}-{}.csv", call_.name, error_, nth);
+        const std::string story = fmt::format("{} number {} fails with {}", call_.name, nth, error_);
+        Attempt failed(job.command({.output = output, .before = failing(call_, error_, nth, output, trace_)}));
+        const int code = failed.wait();
+        const bool injected = contents_of(trace_).find("(INJECTED)") != std::string::npos;
+        if (!injected && code == 0) {
+            inspect(output, story);
+            return false;
+        }
+        ++tally_.counts["failures"];
+        ++tally_.counts[fmt::format("exit code {}", code)];
+        if (code == 0) {
+            ++tally_.counts[fmt::format("harmless: {}", call_.name)];
+            inspect(output, story);
+            return true;
+        }
+        if (!is_allowed(code, output) || !is_told(job.log())) {
+            tally_.problems.push_back(fmt::format("{}: exit code {}: {}", story, code, job.log()));
+            return true;
+        }
+        Attempt next(job.command({.output = output}));
+        if (const int end = next.wait(); end != 0) {
+            tally_.problems.push_back(fmt::format("{}: then exit code {}: {}", story, end, job.log()));
+            return true;
+        }
+        inspect(output, story);
+        setting_.progress(tally_);
+        return true;
+    }
+
+private:
+    void inspect(const std::filesystem::path& output, const std::string& story) {
+        inspect_into(tally_, setting_.job, output, {reference_}, story);
+    }
+
+    const Setting& setting_;
+    Call call_;
+    std::string error_;
+    std::string reference_;
+    std::filesystem::path trace_;
+    Tally& tally_;
+};
+
 }  // namespace
 
 Tally fail_calls(const Setting& setting, const std::vector<std::string>& errors, std::uint64_t stride) {
@@ -67,53 +140,17 @@ Tally fail_calls(const Setting& setting, const std::vector<std::string>& errors,
     const Instant begin = Clock::now();
     const std::string reference = undisturbed(setting.job);
     const std::filesystem::path trace = setting.job.folder() / "strace.txt";
-    const std::filesystem::path probe = setting.job.folder() / "probe.csv";
-    try {
-        Attempt attempt(
-            setting.job.command({.output = probe, .before = {"strace", "-f", "-qq", "-o", trace.native()}}));
-        const int code = attempt.wait();
-        remove_output(probe);
-        if (code != 0) {
-            tally.skipped = fmt::format("strace cannot trace here (exit code {})", code);
-            return tally;
-        }
-    } catch (const std::system_error& error) {
-        tally.skipped = error.what();
+    tally.skipped = why_not_traced(setting.job, trace);
+    if (!tally.skipped.empty()) {
         return tally;
     }
     std::uint64_t offset = 0;
     for (const Call& call : calls) {
         for (const std::string& error : errors) {
-            for (std::uint64_t nth = 1 + offset++ % stride; tally.problems.empty(); nth += stride) {
-                const std::filesystem::path output =
-                    setting.job.folder() / fmt::format("{}-{}-{}.csv", call.name, error, nth);
-                const std::string story = fmt::format("{} number {} fails with {}", call.name, nth, error);
-                Attempt failed(
-                    setting.job.command({.output = output, .before = failing(call, error, nth, output, trace)}));
-                const int code = failed.wait();
-                const bool injected = contents_of(trace).find("(INJECTED)") != std::string::npos;
-                if (!injected && code == 0) {
-                    inspect_into(tally, setting.job, output, {reference}, story);
-                    break;  // fewer than n calls
-                }
-                ++tally.counts["failures"];
-                ++tally.counts[fmt::format("exit code {}", code)];
-                if (code == 0) {
-                    ++tally.counts[fmt::format("harmless: {}", call.name)];
-                    inspect_into(tally, setting.job, output, {reference}, story);
-                    continue;
-                }
-                if (!is_allowed(code, output) || !is_told(setting.job.log())) {
-                    tally.problems.push_back(fmt::format("{}: exit code {}: {}", story, code, setting.job.log()));
-                    break;
-                }
-                Attempt next(setting.job.command({.output = output}));
-                if (const int end = next.wait(); end != 0) {
-                    tally.problems.push_back(fmt::format("{}: then exit code {}: {}", story, end, setting.job.log()));
-                    break;
-                }
-                inspect_into(tally, setting.job, output, {reference}, story);
-                setting.progress(tally);
+            FailingCall failing_call(setting, call, error, reference, trace, tally);
+            std::uint64_t nth = 1 + offset++ % stride;
+            while (tally.problems.empty() && failing_call.fail(nth)) {
+                nth += stride;
             }
         }
     }
