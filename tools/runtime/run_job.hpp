@@ -22,7 +22,8 @@ struct RunOptions {
 };
 
 /// Runs a job on all ranks started with this one; without a launcher, on this process alone. Only rank 0 calls `job`,
-/// which names one of `apps`. Returns the exit code; throws Error.
+/// which names one of `apps`. Returns the exit code; throws Error. Leaves the signals that stop a run blocked. Under a
+/// launcher once in a process, since MPI does not start again.
 [[nodiscard]] int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions& options);
 
 }  // namespace sluice
