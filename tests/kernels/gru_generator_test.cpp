@@ -7,6 +7,7 @@
 
 #include "core/device/host_device.hpp"
 #include "kernels/generator.hpp"
+#include "kernels/kernels.hpp"
 #include "tests/kernels/gru_texts.hpp"
 #include "tests/support/gru_reference.hpp"
 #include "tests/support/host_precisions.hpp"
