@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scheduler/verdict.hpp"
+
 namespace sluice {
 namespace {
 
