@@ -20,13 +20,13 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 constexpr std::size_t text_count = 97;
-constexpr std::size_t longest = 1014;
+constexpr std::size_t bytes_read = 1014;
 
 /// Of 1013 to 1017 bytes: three of five are cut.
 std::vector<std::string> long_texts() {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < text_count; ++i) {
-        texts.emplace_back(longest - 1 + i % 5, static_cast<char>('a' + i % 26));
+        texts.emplace_back(bytes_read - 1 + i % 5, static_cast<char>('a' + i % 26));
     }
     return texts;
 }
@@ -35,7 +35,7 @@ std::vector<std::string> long_texts() {
 std::int64_t cut_from(std::size_t first) {
     const std::vector<std::string> texts = long_texts();
     return std::count_if(texts.begin() + static_cast<std::ptrdiff_t>(first), texts.end(),
-                         [](const std::string& text) { return text.size() > longest; });
+                         [](const std::string& text) { return text.size() > bytes_read; });
 }
 
 json run_in_report(const JobFolder& job) {
@@ -60,7 +60,7 @@ TEST(CutTexts, AreCountedOnceWhateverTheChunksAndRanks) {
 
 TEST(CutTexts, AreNoneOfAnInputInPackedForm) {
     const JobFolder job(0);
-    write_file(job.path() / "articles.u8", std::string(3 * longest, '\0'));
+    write_file(job.path() / "articles.u8", std::string(3 * bytes_read, '\0'));
 
     const ProcessResult result = job.run_alone(set({"input.path=articles.u8"}));
 
