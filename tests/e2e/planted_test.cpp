@@ -150,12 +150,13 @@ TEST(PlantedCopiesMpi, OfMessagesAreOneThreadsWork) {
     }
 }
 
-/// Of a job that hangs where `faults` say.
+/// Of a job that hangs where `faults` say. Each rank has chunks, however late it is.
 ProcessResult hung(const std::string& faults, int ranks) {
     const PlantedFaults planted(faults);
     const JobFolder job(160);
     std::vector<std::string> words{"run", "job.toml", "--no-progress"};
-    for (const std::string& word : set({"pipeline.chunk_items=2", "fault.hang_timeout=1s"})) {
+    for (const std::string& word :
+         set({"pipeline.chunk_items=2", "pipeline.distribution=static", "fault.hang_timeout=1s"})) {
         words.push_back(word);
     }
     return Process(launch_words(ranks, words, SLUICE_PLANTED_PROGRAM), {.folder = job.path()}).wait();
