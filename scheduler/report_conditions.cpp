@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -57,12 +56,18 @@ std::map<std::string, std::size_t> all_of(const ReadJson& ranks, const char* poi
 
 /// "a, b".
 std::string kinds(const std::map<std::string, std::size_t>& values) {
-    return fmt::format("{}", fmt::join(std::views::keys(values), ", "));
+    std::vector<std::string> all;
+    all.reserve(values.size());
+    for (const auto& [value, count] : values) {
+        all.push_back(value);
+    }
+    return fmt::format("{}", fmt::join(all, ", "));
 }
 
 /// "a (2), b".
 std::string counted(const std::map<std::string, std::size_t>& values) {
     std::vector<std::string> all;
+    all.reserve(values.size());
     for (const auto& [value, count] : values) {
         all.push_back(count == 1 ? value : fmt::format("{} ({})", value, count));
     }
