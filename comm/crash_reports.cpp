@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -102,13 +103,18 @@ void leave_crash_file(const RankEntry& entry, int signal) noexcept {
     close(file);
 }
 
-void on_crash(int signal) {
+/// Returns in the thread that came first, and in no other.
+void report_alone() {
     pid_t first = 0;
     if (const pid_t me = ::gettid(); !crash_report.reporter.compare_exchange_strong(first, me) && first != me) {
         while (true) {
             ::pause();  // the default action would end the process, and with it the thread that still reports
         }
     }
+}
+
+void on_crash(int signal) {
+    report_alone();
     RankBoard* const board = crash_report.board.exchange(nullptr);
     if (board != nullptr && board->claim_message()) {
         CrashLine line;
@@ -130,6 +136,7 @@ void on_crash(int signal) {
 void on_early_exit(int status, void*) {
     RankBoard* const board = crash_report.board.load();
     if (board != nullptr && board->mine().ended.load() == 0) {
+        report_alone();
         CrashLine line;
         line.add("sluice: exit({}) was called in the middle of the run, by the app or a library\n", status);
         say_in_handler(line.text());
@@ -140,7 +147,7 @@ void on_early_exit(int status, void*) {
 }  // namespace
 
 CrashReports::CrashReports(RankBoard& board, const std::string& host) {
-    [[maybe_unused]] static const int once = ::on_exit(&on_early_exit, nullptr);
+    watch_exit();
     crash_report.board.store(&board);
     std::strncpy(crash_report.host.data(), host.c_str(), crash_report.host.size() - 1);
     // For the main thread only.
@@ -156,6 +163,12 @@ CrashReports::CrashReports(RankBoard& board, const std::string& host) {
 
 CrashReports::~CrashReports() {
     crash_report.board.store(nullptr);
+}
+
+void CrashReports::watch_exit() {
+    if (::on_exit(&on_early_exit, nullptr) != 0) {
+        throw std::bad_alloc();
+    }
 }
 
 void CrashReports::leave_behind(const std::filesystem::path& file) {

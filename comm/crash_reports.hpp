@@ -21,6 +21,10 @@ public:
     CrashReports(const CrashReports&) = delete;
     CrashReports& operator=(const CrashReports&) = delete;
 
+    /// exit() destroys global objects from the newest to the oldest, and would take them from threads that work: it is
+    /// seen before those that exist now are destroyed. A call of any thread, when it has what it works with.
+    static void watch_exit();
+
     /// From now on a crash also writes `file`, for the next attempt: the line, and the chunks that this rank held.
     static void leave_behind(const std::filesystem::path& file);
 

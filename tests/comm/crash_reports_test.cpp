@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <latch>
@@ -72,6 +73,25 @@ TEST(CrashReports, TakeACallOfExitForACrash) {
             fmt::format("exit.{}. was called in the middle of the run.*died: SIGABRT in compute of chunk 12", code));
         EXPECT_THAT(test::contents(file), HasSubstr("chunk 12\n"));
     }
+}
+
+/// Where threads would miss it that still work.
+struct MadeLate {
+    ~MadeLate() { ::_exit(99); }
+};
+
+TEST(CrashReports, SeeACallOfExitBeforeWhatWasMadeLateIsDestroyed) {
+    const auto exit_with_late_objects = [] {
+        const rlimit no_core{};
+        ::setrlimit(RLIMIT_CORE, &no_core);
+        RankBoard board;
+        const CrashReports reports(board, "n07");
+        static const MadeLate late;
+        CrashReports::watch_exit();
+        std::exit(75);
+    };
+
+    EXPECT_EXIT(exit_with_late_objects(), testing::KilledBySignal(SIGABRT), "exit.75. was called");
 }
 
 TEST(CrashReports, LetAProcessExitThatHasSaidSo) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "comm/crash_reports.hpp"
 #include "core/device/cuda.hpp"
 #include "core/device/host_device.hpp"
 #include "core/machine/gpu_visibility.hpp"
@@ -108,6 +109,7 @@ void DriverTeam::drive(Driver& driver, Endpoint& endpoint, std::uint32_t index) 
         options.device = index;
         pipeline.emplace(*device, endpoint, *model, options, driver.trace);
         driver.buffers_ready = Clock::now();
+        CrashReports::watch_exit();
         pipeline->run();
         if (const auto certification = model->certification()) {
             driver.trace.set_certification(*certification);
