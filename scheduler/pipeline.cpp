@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/device/host_stream.hpp"
+#include "core/device/profiler_range.hpp"
 #include "core/error.hpp"
 #include "core/fault_point.hpp"
 #include "core/stage_error.hpp"
@@ -206,15 +207,20 @@ void Pipeline::admit(Slot& slot) {
     const auto output = slot.output.first(items * shape_.output_bytes);
     slot.spans.chunk = slot.chunk;
     activity_->work(Stage::scatter, slot.chunk.id);
-    slot.spans.scatter = in_stage(Stage::scatter, slot.chunk, [&] { return transport_.fetch(slot.ticket); });
+    slot.spans.scatter = in_stage(Stage::scatter, slot.chunk, [&] {
+        const ProfilerRange range(Stage::scatter, slot.chunk);
+        return transport_.fetch(slot.ticket);
+    });
 
     in_stage(Stage::upload, slot.chunk, [&] {
+        const ProfilerRange range(Stage::upload, slot.chunk);
         slot.upload_begun = upload_->mark();
         upload_->copy(input, slot.arrived.first(input.size()));
         delay_on(*upload_, Stage::upload);
         slot.uploaded = upload_->record();
     });
     const auto compute = [&] {
+        const ProfilerRange range(Stage::compute, slot.chunk);
         compute_->wait(slot.uploaded);
         slot.compute_begun = compute_->mark();
         delay_on(*compute_, Stage::compute);
@@ -245,6 +251,7 @@ void Pipeline::enqueue_downloads(std::uint64_t end, const Event& computed) {
         }
         for (; leaving_ != end; ++leaving_) {
             Slot& next = slot(leaving_);
+            const ProfilerRange range(Stage::download, next.chunk);
             const auto output = next.output.first(std::size_t{next.chunk.count} * shape_.output_bytes);
             next.computed = computed;
             next.download_begun = download_->mark();
@@ -304,7 +311,10 @@ void Pipeline::retire(Slot& slot) {
     slot.spans.gather.begin = Clock::now();
     activity_->took(static_cast<std::uint64_t>((slot.spans.download.end - slot.spans.upload.begin).count()));
     const auto outputs = slot.downloaded.first(std::size_t{slot.chunk.count} * shape_.output_bytes);
-    slot.delivered = in_stage(Stage::gather, slot.chunk, [&] { return transport_.deliver(slot.chunk, outputs); });
+    slot.delivered = in_stage(Stage::gather, slot.chunk, [&] {
+        const ProfilerRange range(Stage::gather, slot.chunk);
+        return transport_.deliver(slot.chunk, outputs);
+    });
 }
 
 bool Pipeline::free_slots() {

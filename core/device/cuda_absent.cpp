@@ -1,7 +1,11 @@
 #include "core/device/cuda.hpp"
+#include "core/device/profiler_range.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
+
+ProfilerRange::ProfilerRange(Stage /*stage*/, const Chunk& /*chunk*/) {}
+ProfilerRange::~ProfilerRange() = default;
 
 bool built_with_cuda() noexcept {
     return false;

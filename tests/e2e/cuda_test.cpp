@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -171,6 +172,47 @@ TEST_F(CudaRanks, ContinuePromptsWithTheSameBytesForAnyRanksAndChunks) {
 
 TEST_F(Cuda, RunsAnEmptyInputToAnEmptyOutput) {
     EXPECT_EQ(JobFolder(0).output_of(0, on_cuda({})), "item,label,score_0,score_1,score_2,score_3\n");
+}
+
+/// What a run of 20 items in chunks of 7 tells a profiler.
+std::string ranges_of_three_chunks(const std::string& device) {
+    const JobFolder job(20);
+    const std::filesystem::path ranges = job.path() / "ranges.txt";
+    std::vector<std::string> words{"/usr/bin/env",
+                                   "NVTX_INJECTION64_PATH=" SLUICE_NVTX_LISTENER,
+                                   "SLUICE_TEST_RANGES=" + ranges.native(),
+                                   SLUICE_PROGRAM,
+                                   "run",
+                                   "job.toml"};
+    const auto keys = set({"run.device=" + device, "run.devices=1", "pipeline.chunk_items=7"});
+    words.insert(words.end(), keys.begin(), keys.end());
+    const ProcessResult run = Process(words, {.folder = job.path()}).wait();
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return contents(ranges);
+}
+
+/// Each chunk's stages once, and no range that stays open.
+void expect_each_chunks_stages(const std::string& ranges) {
+    std::multiset<std::string> expected{"0 open"};
+    for (const char* const stage : {"scatter", "upload", "compute", "download", "gather"}) {
+        for (const char* const chunk : {"0", "1", "2"}) {
+            expected.insert(std::string("sluice ") + stage + " " + chunk);
+        }
+    }
+    std::istringstream lines(ranges);
+    std::multiset<std::string> got;
+    for (std::string line; std::getline(lines, line);) {
+        got.insert(line);
+    }
+    EXPECT_EQ(got, expected);
+}
+
+TEST(ProfilerRanges, AreEachChunksStagesOnTheHost) {
+    expect_each_chunks_stages(ranges_of_three_chunks("host"));
+}
+
+TEST_F(Cuda, ShowsAProfilerEachChunksStages) {
+    expect_each_chunks_stages(ranges_of_three_chunks("cuda"));
 }
 
 const std::vector<std::string> known_pipeline{"pipeline.chunk_items=16", "pipeline.depth=2"};
