@@ -6,7 +6,7 @@ set(shadow "-Wshadow$<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:=local>")  # a neig
 target_compile_options(sluice_options INTERFACE
   "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;${shadow};$<$<BOOL:${SLUICE_WERROR}>:-Werror>;-fno-omit-frame-pointer>"
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-omit-frame-pointer;--expt-relaxed-constexpr>")
-# g++ compiles 16 sources at once with a gigabyte: before that, collecting garbage finds little and takes time.
+# g++ compiles 32 sources at once with less than two gigabytes: before that, collecting garbage finds little and takes time.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(sluice_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=2097152>)
 endif()

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t alignment = 64;  // a cache line: no vector load of a row straddles two
+constexpr std::size_t row_alignment = 64;  // a cache line: no vector load of a row straddles two
 
 }  // namespace
 
@@ -21,7 +21,7 @@ const std::byte* PackedWeights::Room::data() const {
 PackedWeights::Room PackedWeights::reserve(std::size_t bytes, std::vector<Part> parts) {
     expects(memory_.bytes().empty(), "weights: reserved after packing");
     const std::size_t offset = bytes_;
-    bytes_ += (bytes + alignment - 1) / alignment * alignment;
+    bytes_ += (bytes + row_alignment - 1) / row_alignment * row_alignment;
     for (Part& part : parts) {
         tasks_.push_back({offset, std::move(part)});
     }

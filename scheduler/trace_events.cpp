@@ -107,7 +107,7 @@ bool overlap(const std::vector<Span>& spans) {
     return std::ranges::adjacent_find(spans, begins_before_end) != spans.end();
 }
 
-std::string microseconds(nanoseconds time) {
+std::string in_microseconds(nanoseconds time) {
     return fmt::format("{}.{:03}", time.count() / 1000, time.count() % 1000);
 }
 
@@ -131,15 +131,15 @@ public:
     void span(const Span& span, std::size_t track) {
         const nanoseconds begin = since_origin(span.time.begin);
         add(R"({{"ph":"X","cat":"{0}","pid":{1},"tid":{2},"name":"{0}","ts":{3},"dur":{4},"args":{5}}})", span.name,
-            rank_, track, microseconds(begin), microseconds(since_origin(span.time.end) - begin), args(span));
+            rank_, track, in_microseconds(begin), in_microseconds(since_origin(span.time.end) - begin), args(span));
     }
 
     /// Perfetto draws asynchronous events outside of their thread's track, those of one name together.
     void asynchronous(const Span& span, std::size_t track, std::string_view name) {
         const std::string which = fmt::format(R"("cat":"{}","id":"{}.{}","pid":{},"tid":{},"name":{})", span.name,
                                               rank_, asynchronous_++, rank_, track, json_text(name));
-        add(R"({{"ph":"b",{},"ts":{},"args":{}}})", which, microseconds(since_origin(span.time.begin)), args(span));
-        add(R"({{"ph":"e",{},"ts":{}}})", which, microseconds(since_origin(span.time.end)));
+        add(R"({{"ph":"b",{},"ts":{},"args":{}}})", which, in_microseconds(since_origin(span.time.begin)), args(span));
+        add(R"({{"ph":"e",{},"ts":{}}})", which, in_microseconds(since_origin(span.time.end)));
     }
 
     [[nodiscard]] std::string text() && { return std::move(text_); }

@@ -15,7 +15,7 @@ run again at any time, from any folder.
   --skip-packages   do not look at packages; for systems other than Debian
   --help            this text
 
-SLUICE_JOBS=N builds with N compilers at once (default: one a core).
+SLUICE_JOBS=N builds with N compilers at once (default: one a core, if each has 2 GB of memory).
 Writes build/release and out/quickstart inside the project, and packages, nothing else.
 Exits with 0 when the jobs ran, with sluice's own code (docs/exit-codes.md) when one did not, else with 1;
 64 for a wrong option.

@@ -18,7 +18,7 @@ Can be run again at any time, from any folder.
   --help            this text
   -- OPTION...      for ctest, as in: tools/run-tests.sh -- -R Grid --verbose
 
-SLUICE_JOBS=N builds with N compilers at once (default: one a core).
+SLUICE_JOBS=N builds with N compilers at once (default: one a core, if each has 2 GB of memory).
 Exits with 0 when all tests passed, with 64 for a wrong option, else with 1.
 TEXT
 }

@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::size_t alignment = 64;  // a cache line, and an AVX-512 register
+constexpr std::size_t host_alignment = 64;  // a cache line, and an AVX-512 register
 
 constexpr std::array<std::string_view, 3> space_names{"host", "pinned", "device"};
 
@@ -29,8 +29,8 @@ Buffer HostDevice::allocate(MemorySpace space, std::size_t bytes) {
     if (bytes == 0) {
         return {};
     }
-    const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    void* const memory = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
+    const std::size_t rounded = (bytes + host_alignment - 1) / host_alignment * host_alignment;
+    void* const memory = rounded < bytes ? nullptr : std::aligned_alloc(host_alignment, rounded);
     if (memory == nullptr) {
         throw Error(
             ExitCode::out_of_memory,

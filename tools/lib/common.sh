@@ -3,7 +3,8 @@
 # A script sets `log` (a file) and `step_count`, then calls these.
 
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
-jobs=${SLUICE_JOBS:-$(nproc)}
+# One a core, where there are two gigabytes of memory for each: what g++ takes for a unit of many sources.
+jobs=${SLUICE_JOBS:-$(awk -v cores="$(nproc)" '/^MemAvailable:/ { n = int($2 / 2097152); print n < 1 ? 1 : n < cores ? n : cores }' /proc/meminfo)}
 step_number=0
 step_count=0  # the script says how many
 
