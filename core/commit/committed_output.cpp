@@ -87,6 +87,11 @@ std::vector<std::byte> salted(std::span<const std::byte> outputs, std::size_t re
 
 }  // namespace
 
+RunIdentity identity_of(const CommittedOutputOptions& options) {
+    return identity_of(options, RowEncoder(options.format, *options.codec),
+                       run_paths(options.path, extension_of(options.format)));
+}
+
 OutputState look_at_output(const CommittedOutputOptions& options) {
     const RowEncoder rows(options.format, *options.codec);
     const RunPaths paths = run_paths(options.path, extension_of(options.format));

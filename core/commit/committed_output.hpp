@@ -55,6 +55,9 @@ struct CommittedOutputOptions {
     std::function<void(std::uint64_t chunks, std::uint64_t all)> on_commit = [](std::uint64_t, std::uint64_t) {};
 };
 
+/// What determines the bytes of the output that `options` describe.
+[[nodiscard]] RunIdentity identity_of(const CommittedOutputOptions& options);
+
 enum class OutputState {
     absent,      ///< Nothing exists, or an attempt that ended at once.
     unfinished,  ///< A run that can be resumed.

@@ -105,6 +105,27 @@ TEST_F(Instructions, ThatAreMissingEndARunThatHasBegunWithThem) {
     EXPECT_THAT(run(lowered()).out, HasSubstr("already complete"));
 }
 
+TEST_F(Instructions, OfARunComputeItsItemsAgain) {
+    const auto verify = [](std::vector<std::string> words) {
+        const auto command = std::ranges::find(words, "run");
+        words.erase(command, words.end());
+        words.insert(words.end(), {"verify", "job.toml", "--recompute", "40"});
+        return words;
+    };
+    EXPECT_EQ(run(lowered()).exit_code, 0);
+
+    const ProcessResult same = run(verify({SLUICE_PROGRAM, "run"}));
+    job_.remove_output();
+    EXPECT_EQ(job_.run_alone(small_chunks_).exit_code, 0);
+    const ProcessResult refused = run(verify(lowered()));
+
+    EXPECT_EQ(same.exit_code, 0) << same.err;
+    EXPECT_THAT(same.out, HasSubstr("; 40 items computed again: all the same"));
+    EXPECT_EQ(refused.exit_code, 78);
+    EXPECT_THAT(refused.err, HasSubstr("E-CKP-091"));
+    EXPECT_THAT(refused.err, HasSubstr("hint: compute it again on a host that has them"));
+}
+
 TEST_F(Instructions, ThatAreMissingAreFoundBeforeARun) {
     std::vector<std::string> words = lowered();
     words.insert(words.end(), {"--set", "run.device=host", "--set", "run.precision=bf16"});

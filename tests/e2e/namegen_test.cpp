@@ -14,6 +14,7 @@
 
 #include "apps/namegen/namegen_weights.hpp"
 #include "kernels/philox.hpp"
+#include "tests/e2e/changed_output.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gru_reference.hpp"
@@ -247,6 +248,26 @@ TEST_F(Namegen, RefusesWeightsOfAnotherApp) {
     EXPECT_EQ(done.exit_code, 65);
     EXPECT_THAT(done.err, HasSubstr("weights.safetensors"));
     EXPECT_THAT(done.err, HasSubstr("E-MOD-"));
+}
+
+/// Each has the random numbers of its own item.
+TEST_F(Namegen, MakesChosenNamesAgain) {
+    ASSERT_EQ(run(2, {"output.path=names.txt", "pipeline.chunk_items=9"}).exit_code, 0);
+    const auto verify = [&](const std::string& count) {
+        return Process({SLUICE_FAULTS_PROGRAM, "verify", "names.txt", "--recompute", count}, {.folder = path()}).wait();
+    };
+
+    const ProcessResult same = verify("40");
+    std::string names = contents(path() / "names.txt");
+    names.insert(names.find('\n', names.size() / 2), "q");
+    change_output(path() / "names.txt", names);
+    const ProcessResult changed = verify("1000");
+
+    EXPECT_EQ(same.exit_code, 0) << same.err;
+    EXPECT_THAT(same.out, HasSubstr("; 40 items computed again: all the same"));
+    EXPECT_EQ(changed.exit_code, 84);
+    EXPECT_THAT(changed.out, HasSubstr("; 150 items computed again: 1 now different"));
+    EXPECT_THAT(changed.err, HasSubstr("E-CKP-194"));
 }
 
 TEST_F(Namegen, CountsNamesAndCharactersOfAllRanks) {

@@ -14,4 +14,8 @@ namespace sluice {
 [[nodiscard]] HostInstructions choose_instructions(const PreparedJob& job, std::span<const HostInstructions> ranks,
                                                    std::span<const std::string> hosts);
 
+/// For a complete run of which something is to be computed again here. Throws Error (configuration, E-CKP-091) if its
+/// host devices used instructions that this host lacks.
+void require_instructions_of_run(const PreparedJob& job);
+
 }  // namespace sluice

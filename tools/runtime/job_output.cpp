@@ -209,6 +209,10 @@ std::string already_complete(const std::filesystem::path& output, std::uint64_t 
     return fmt::format("{} is already complete: {}\n", escaped(output.native()), count_of(items, "item"));
 }
 
+RunIdentity identity_of(const PreparedJob& job) {
+    return identity_of(options_of(job));
+}
+
 OutputState check_output(const PreparedJob& job) {
     return look_at_output(options_of(job));
 }

@@ -54,6 +54,9 @@ struct OpenAttempt {
 /// The message that the output, of `items` items, is already complete.
 [[nodiscard]] std::string already_complete(const std::filesystem::path& output, std::uint64_t items);
 
+/// What determines the output's bytes, as it would be computed now.
+[[nodiscard]] RunIdentity identity_of(const PreparedJob& job);
+
 /// The state that open_output() would find; changes nothing. Throws Error.
 [[nodiscard]] OutputState check_output(const PreparedJob& job);
 
