@@ -125,6 +125,22 @@ TEST_F(Cuda, GivesTheSameBytesForEveryChunkSizeInEveryPrecision) {
     }
 }
 
+TEST_F(Cuda, ComputesItemsOfAnOutputAgainToTheSameBytes) {
+    const JobFolder job(1009);
+    for (const char* const precision : {"fp32", "tf32x3", "bf16", "certified"}) {
+        SCOPED_TRACE(precision);
+        const ProcessResult run = job.run_alone(on_cuda({std::string("run.precision=") + precision}));
+        ASSERT_EQ(run.exit_code, 0) << run.err;
+        for (const char* const items : {"10", "1009"}) {
+            const ProcessResult again =
+                Process({SLUICE_PROGRAM, "verify", "labels.csv", "--recompute", items}, {.folder = job.path()}).wait();
+            EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+            EXPECT_THAT(again.out, HasSubstr(std::string(items) + " items computed again: all the same"));
+        }
+        job.remove_output();
+    }
+}
+
 TEST_F(CudaRanks, GiveTheSameBytesAsOneProcess) {
     const JobFolder job(1009);
     for (const char* const precision : {"fp32", "bf16", "certified"}) {
