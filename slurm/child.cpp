@@ -251,7 +251,7 @@ Error no_answer(const char* program, std::string what) {
 }
 
 Error no_answer(const char* program, const std::optional<ChildResult>& result, std::chrono::seconds at_most) {
-    return no_answer(program, result ? fmt::format("failed with {}: {}", result->exit_code, complaint_of(*result))
+    return no_answer(program, result ? with_complaint(fmt::format("failed with {}", result->exit_code), *result)
                                      : fmt::format("did not answer within {} s", at_most.count()));
 }
 
@@ -272,7 +272,7 @@ std::string_view line_of(std::string_view word, std::string_view lines) {
 
 std::string complaint_of(const ChildResult& result) {
     std::string lines;
-    std::string_view rest = result.err;
+    std::string_view rest = result.err.find_first_not_of('\n') == std::string::npos ? result.out : result.err;
     while (!rest.empty()) {
         if (const std::string_view line = take_until(rest, '\n'); !line.empty()) {
             if (lines.size() > enough_complaint) {
@@ -282,6 +282,11 @@ std::string complaint_of(const ChildResult& result) {
         }
     }
     return lines;
+}
+
+std::string with_complaint(std::string what, const ChildResult& result) {
+    const std::string complaint = complaint_of(result);
+    return complaint.empty() ? what : fmt::format("{}: {}", what, complaint);
 }
 
 }  // namespace sluice

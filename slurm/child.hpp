@@ -44,7 +44,10 @@ void keep_environment();
 /// jobs.
 [[nodiscard]] std::string_view line_of(std::string_view word, std::string_view lines);
 
-/// Its stderr as one line for a message: the first lines, escaped, joined by "; ".
+/// Its stderr, or else its stdout, as one line for a message: the first lines, escaped, joined by "; ".
 [[nodiscard]] std::string complaint_of(const ChildResult& result);
+
+/// `what`, and behind a colon the complaint, if there is any.
+[[nodiscard]] std::string with_complaint(std::string what, const ChildResult& result);
 
 }  // namespace sluice

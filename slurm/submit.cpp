@@ -78,27 +78,35 @@ ChildResult call_sbatch(const std::vector<std::string>& words) {
     return *result;
 }
 
-/// sbatch has waited for the answer in vain: the controller may have accepted the job.
+/// By a signal, or a shell script around it.
+bool was_killed(const ChildResult& result) {
+    constexpr int by_signal = 128;
+    constexpr int highest_signal = 64;
+    return result.exit_code > by_signal && result.exit_code <= by_signal + highest_signal;
+}
+
+/// sbatch has waited for the answer in vain, or did not live to tell it: the controller may have accepted the job.
 bool is_answer_lost(const ChildResult& result) {
-    return result.exit_code != 0 && (result.err.find("ocket timed out") != std::string::npos ||
-                                     result.err.find("Zero Bytes") != std::string::npos ||
-                                     result.err.find("receive failure") != std::string::npos);
+    return was_killed(result) || (result.exit_code != 0 && (result.err.find("ocket timed out") != std::string::npos ||
+                                                            result.err.find("Zero Bytes") != std::string::npos ||
+                                                            result.err.find("receive failure") != std::string::npos));
 }
 
 void check_acceptance(const ChildResult& result) {
     if (is_answer_lost(result)) {
-        throw Error(ExitCode::unavailable,
-                    {.id = "E-SLM-075",
-                     .where = "sbatch",
-                     .what = fmt::format("got no answer from Slurm's controller: {}", complaint_of(result)),
-                     .hint = "`squeue --me` shows whether it accepted the job anyway"});
+        const std::string how = was_killed(result) ? fmt::format("was killed (exit code {})", result.exit_code)
+                                                   : "got no answer from Slurm's controller";
+        throw Error(ExitCode::unavailable, {.id = "E-SLM-075",
+                                            .where = "sbatch",
+                                            .what = with_complaint(how, result),
+                                            .hint = "`squeue --me` shows whether it accepted the job anyway"});
     }
     if (result.exit_code != 0) {
         throw Error(
             ExitCode::unavailable,
             {.id = "E-SLM-075",
              .where = "sbatch",
-             .what = fmt::format("rejected the job with exit code {}: {}", result.exit_code, complaint_of(result)),
+             .what = with_complaint(fmt::format("rejected the job with exit code {}", result.exit_code), result),
              .hint = "correct [slurm] in the job file (slurm.skip and slurm.extra are for sites' rules), or wait for "
                      "Slurm: `sinfo` shows whether its controller is up"});
     }

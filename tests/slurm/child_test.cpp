@@ -65,6 +65,9 @@ TEST(Child, ComplainsInOneLine) {
     EXPECT_EQ(complaint_of({.err = "sbatch: error: a\nsbatch: error: b\x1b\n\n"}),
               "sbatch: error: a; sbatch: error: b\\x1b");
     EXPECT_EQ(complaint_of({}), "");
+    EXPECT_EQ(complaint_of({.out = "our wrapper: no\n", .err = "\n"}), "our wrapper: no") << "where stderr is empty";
+    EXPECT_EQ(with_complaint("failed", {.err = "why\n"}), "failed: why");
+    EXPECT_EQ(with_complaint("failed", {}), "failed");
 }
 
 TEST(Child, ComplainsWithItsLastLineToo) {

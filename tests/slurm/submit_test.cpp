@@ -163,6 +163,19 @@ TEST(Submit, KeepsTheFilesOfAJobThatSlurmMayHaveAccepted) {
     EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.sluice/plan.toml"));
 }
 
+TEST(Submit, KeepsTheFilesOfAJobWhoseSbatchWasKilled) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "kill -KILL $$");
+
+    const ProcessResult result = submit_job(job);
+
+    EXPECT_EQ(result.exit_code, 69);
+    EXPECT_THAT(result.err, HasSubstr("E-SLM-075]: sbatch: was killed (exit code 137)\n"));
+    EXPECT_THAT(result.err, HasSubstr("hint: `squeue --me` shows whether it accepted the job anyway\n"));
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.sluice/plan.toml")) << "which the job may read soon";
+}
+
 TEST(Submit, NamesAJobThatSlurmHasAcceptedButThatCannotBeNoted) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
