@@ -135,8 +135,10 @@ std::string slurm_line(const RunView& view) {
         return {};
     }
     if (view.record) {
-        return fmt::format("Slurm     job {} {}, exit code {} (sacct)\n", view.job, view.record->state,
-                           view.record->exit_code);
+        const JobInfo& record = *view.record;
+        const std::string signal = record.signal == 0 ? "" : fmt::format(", signal {}", record.signal);
+        return fmt::format("Slurm     job {} {}, exit code {}{} (sacct)\n", view.job, record.state, record.exit_code,
+                           signal);
     }
     if (!view.asked) {
         return fmt::format("Slurm     job {}; {}\n", view.job,

@@ -107,7 +107,9 @@ TEST(StatusText, TellsWhatSacctKnows) {
     const RunView view{.job = "7", .asked = true, .record = JobInfo{"OUT_OF_MEMORY", 0, 125}};
 
     EXPECT_EQ(status_text(view),
-              "state     no attempt has started\nSlurm     job 7 OUT_OF_MEMORY, exit code 0 (sacct)\n");
+              "state     no attempt has started\nSlurm     job 7 OUT_OF_MEMORY, exit code 0, signal 125 (sacct)\n");
+    EXPECT_EQ(status_text({.job = "7", .asked = true, .record = JobInfo{"FAILED", 70, 0}}),
+              "state     no attempt has started\nSlurm     job 7 FAILED, exit code 70 (sacct)\n");
     EXPECT_NE(status_json(view).find("\"state\": \"OUT_OF_MEMORY\""), std::string::npos);
 }
 

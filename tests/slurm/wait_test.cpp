@@ -146,7 +146,7 @@ TEST(StatusOfAForgottenJob, IsWhatSacctKnowsOrThatNobodyDoes) {
     const ProcessResult unknown = sluice({"status", "job.toml", "--watch"});
 
     EXPECT_EQ(known.exit_code, 0) << known.err;
-    EXPECT_THAT(known.out, HasSubstr("job 7 OUT_OF_MEMORY, exit code 0 (sacct)\n"));
+    EXPECT_THAT(known.out, HasSubstr("job 7 OUT_OF_MEMORY, exit code 0, signal 125 (sacct)\n"));
     EXPECT_EQ(unknown.exit_code, 0) << unknown.err;
     EXPECT_THAT(unknown.out, HasSubstr("job 7 has left the queue\n"));
 }
