@@ -205,8 +205,8 @@ private:
         const std::optional<std::uint64_t> items = checked_multiply(records, items_each);
         if (!items || *items > most_items) {
             throw Error(ExitCode::configuration, {"E-CFG-011", "input.count",
-                                                  fmt::format("got {} items of each of {} records, expected at most {} "
-                                                              "in all",
+                                                  fmt::format("got {} items of each of at least {} records, "
+                                                              "expected at most {} in all",
                                                               items_each, records, most_items),
                                                   "lower input.count, or cut the input into several jobs"});
         }

@@ -142,7 +142,17 @@ TEST_F(InputCount, HoldsUpToAVeryLargeProduct) {
 
     EXPECT_EQ(open_input(texts(lines.substr(1), most), codec_)->count(), most * 256);
     EXPECT_EQ(error_of([&] { static_cast<void>(open_input(texts(lines, most), codec_)); }).text().what,
-              "got 1099511627776 items of each of 257 records, expected at most 281474976710656 in all");
+              "got 1099511627776 items of each of at least 257 records, expected at most 281474976710656 in all");
+}
+
+TEST_F(InputCount, SaysOfATooLargeProductNoMoreThanItHasCounted) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 40;
+
+    const std::string what =
+        error_of([&] { static_cast<void>(open_input(texts(std::string(3000, '\n'), most), codec_)); }).text().what;
+
+    // The index gives up before it has met all 3,000 records.
+    EXPECT_THAT(what, testing::HasSubstr("of each of at least "));
 }
 
 TEST_F(InputCount, SendsNoTextThatTheAppRefuses) {
