@@ -123,6 +123,7 @@ TEST(Topo, DrawsTheRanksThatAJobAsksFor) {
     EXPECT_EQ(with({"--set", "layout.ranks_per_node=per-gpu", "--set", "layout.cpus_per_rank=2"}).at("ranks").size(),
               4U);
     EXPECT_EQ(with({"--ranks-per-node", "1"}).at("ranks").size(), 1U) << "the option wins";
+    EXPECT_EQ(with({"--ranks-per-node", "1025"}).at("ranks").size(), 1025U) << "as many as the key takes";
     const auto host = with({"--set", "run.device=host", "--set", "run.devices=2"});
     EXPECT_EQ(host.at("ranks")[1].at("devices").size(), 2U);
     EXPECT_EQ(host.at("ranks")[1].at("devices")[0].at("kind"), "host");
@@ -160,7 +161,7 @@ TEST(Topo, RefusesOptionsThatItDoesNotKnow) {
     const std::vector<std::vector<std::string>> rows{
         {"--ranks-per-node", "0"},
         {"--ranks-per-node", "-1"},
-        {"--ranks-per-node", "1025"},
+        {"--ranks-per-node", "4097"},
         {"--ranks-per-node", "4x"},
         {"--ranks-per-node", ""},
         {"--ranks-per-node"},

@@ -19,7 +19,7 @@ namespace po = boost::program_options;
 namespace sluice {
 namespace {
 
-constexpr std::uint32_t most_ranks = 1024;
+constexpr std::uint32_t most_ranks = 4096;  // as layout.ranks_per_node
 
 void topo_options(Options& options) {
     options.add_options()                                              //
