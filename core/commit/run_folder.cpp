@@ -19,12 +19,11 @@ namespace {
 
 constexpr mode_t shared_mode = 0777;
 
-[[noreturn]] void refuse_foreign(const std::filesystem::path& path, const std::string& what) {
+[[noreturn]] void refuse_foreign(
+    const std::filesystem::path& path, const std::string& what,
+    const char* hint = "move it away, or choose another [output].path: existing files are never replaced") {
     throw Error(ExitCode::cannot_create,
-                {.id = "E-OUT-022",
-                 .where = escaped(path.native()),
-                 .what = what,
-                 .hint = "move it away, or choose another [output].path: existing files are never replaced"});
+                {.id = "E-OUT-022", .where = escaped(path.native()), .what = what, .hint = hint});
 }
 
 /// Nothing that this run has not made may be replaced, or be taken for a part of it. The output is looked at first: if
@@ -38,6 +37,10 @@ void refuse_foreign_files(const RunPaths& paths) {
     }
     if (paths.layout == OutputLayout::file) {
         refuse_foreign(paths.output, S_ISREG(there->st_mode) ? "exists already" : "already exists and is not a file");
+    }
+    if (S_ISLNK(there->st_mode)) {
+        refuse_foreign(paths.output, "is a symbolic link (expected a folder or nothing)",
+                       "name the folder that it leads to as [output].path");
     }
     if (!is_folder) {
         refuse_foreign(paths.output, "is not a folder, but its path ends in a slash");

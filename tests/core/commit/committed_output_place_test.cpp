@@ -3,6 +3,7 @@
 
 #include "core/commit/committed_output.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace sluice::test {
 namespace {
@@ -45,6 +46,17 @@ TEST_P(CommittedOutputPlace, IsRefusedWhereTheOutputIsOfTheOtherKind) {
     }
 
     EXPECT_EQ(starting(), "73 E-OUT-022");
+}
+
+TEST(CommittedOutputPlaceOfParts, IsRefusedAsALinkWhereOneLeadsToAFolder) {
+    const RunFolder run_folder{FakeJob{.layout = OutputLayout::folder}};
+    std::filesystem::create_directory(run_folder.path() / "elsewhere");
+    std::filesystem::create_directory_symlink(run_folder.path() / "elsewhere", run_folder.paths().output);
+
+    const Error error = error_of([&] { const CommittedOutput run(run_folder.options()); });
+
+    EXPECT_EQ(error.text().id, "E-OUT-022");
+    EXPECT_EQ(error.text().what, "is a symbolic link (expected a folder or nothing)");
 }
 
 TEST_P(CommittedOutputPlace, TakesAnEmptyFolderAsItsOwn) {
