@@ -55,7 +55,7 @@ TEST(Scale, RefusesLessThanTwoRunsAndWhatIsNoReport) {
     EXPECT_EQ(scale(job, {"labels.csv", "none.csv"}).exit_code, 66);
     const ProcessResult refused = scale(job, {"labels.csv", "lacking.json"});
     EXPECT_EQ(refused.exit_code, 65);
-    EXPECT_THAT(refused.err, HasSubstr("E-RUN-192"));
+    EXPECT_THAT(refused.err, HasSubstr("error[E-RUN-192]: lacking.json: lacks what a sluice report has: key 'ranks'"));
     EXPECT_EQ(refused.out, "");
 }
 

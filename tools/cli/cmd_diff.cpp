@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -16,13 +17,14 @@ int diff(const ParsedArguments& parsed) {
     if (parsed.operands.size() < 2) {
         refuse_usage(parsed.command, "expected two reports or runs");
     }
-    const NamedReport before = read_named_report(parsed.operands[0], parsed.apps);
-    const NamedReport after = read_named_report(parsed.operands[1], parsed.apps);
+    const std::array<NamedReport, 2> reports{read_named_report(parsed.operands[0], parsed.apps),
+                                             read_named_report(parsed.operands[1], parsed.apps)};
+    const auto& [before, after] = reports;
     ReportDiff found;
     try {
         found = diff_reports(before.json, after.json);
     } catch (const nlohmann::json::exception& error) {
-        refuse_reports(escaped(before.path.native()) + " or " + escaped(after.path.native()), error);
+        refuse_reports(reports, error);
     }
     if (parsed.has("json")) {
         nlohmann::ordered_json json = diff_json(found);

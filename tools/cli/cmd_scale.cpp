@@ -3,7 +3,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -19,17 +18,17 @@ int scale(const ParsedArguments& parsed) {
     if (parsed.operands.size() < 2) {
         refuse_usage(parsed.command, "expected two or more reports or runs");
     }
+    std::vector<NamedReport> named;
     std::vector<ReportToScale> reports;
-    reports.reserve(parsed.operands.size());
     for (const std::string& operand : parsed.operands) {
-        NamedReport report = read_named_report(operand, parsed.apps);
-        reports.push_back({.name = escaped(operand), .report = std::move(report.json)});
+        const NamedReport& report = named.emplace_back(read_named_report(operand, parsed.apps));
+        reports.push_back({.name = escaped(operand), .report = report.json});
     }
     Scaling scaling;
     try {
         scaling = scaling_of(reports);
     } catch (const nlohmann::json::exception& error) {
-        refuse_reports("one of the reports", error);
+        refuse_reports(named, error);
     }
     print(parsed.has("json") ? escaped_json(scaling_json(scaling).dump(
                                    2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
 #include "scheduler/report.hpp"
+#include "scheduler/report_diff.hpp"
+#include "scheduler/report_scaling.hpp"
 #include "tools/runtime/find_run.hpp"
 #include "tools/runtime/job_attempts.hpp"
 
@@ -32,6 +35,25 @@ std::filesystem::path report_path(const std::string& name, const Apps& apps) {
                                          .hint = "name a report (.json); a run that was killed leaves none"});
     }
     return *newest;
+}
+
+/// Whether all is there that is compared: it can be compared with itself.
+bool is_whole(const nlohmann::json& report) {
+    try {
+        const ReportToScale source{.name = {}, .report = report};
+        static_cast<void>(scaling_of({&source, 1}));
+        static_cast<void>(diff_reports(report, report));
+        return true;
+    } catch (const nlohmann::json::exception&) {  // says that it is not
+        return false;
+    }
+}
+
+/// Without the library's "[json.exception.out_of_range.403] ".
+std::string problem_in(const nlohmann::json::exception& error) {
+    const std::string_view text = error.what();
+    const std::size_t end = text.starts_with('[') ? text.find("] ") : std::string_view::npos;
+    return escaped(end == std::string_view::npos ? text : text.substr(end + 2));
 }
 
 }  // namespace
@@ -59,10 +81,19 @@ NamedReport read_named_report(const std::string& name, const Apps& apps) {
     return report;
 }
 
-void refuse_reports(const std::string& where, const nlohmann::json::exception& error) {
+void refuse_reports(std::span<const NamedReport> reports, const nlohmann::json::exception& error) {
+    std::string where;
+    for (const NamedReport& report : reports) {
+        const std::string name = escaped(report.path.native());
+        if (!is_whole(report.json)) {
+            where = name;
+            break;
+        }
+        where += (where.empty() ? "" : " or ") + name;
+    }
     throw Error(ExitCode::bad_data, {.id = "E-RUN-192",
                                      .where = where,
-                                     .what = fmt::format("lacks what a sluice report has: {}", escaped(error.what())),
+                                     .what = fmt::format("lacks what a sluice report has: {}", problem_in(error)),
                                      .hint = name_a_report});
 }
 
