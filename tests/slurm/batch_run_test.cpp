@@ -27,14 +27,15 @@ using testing::Not;
 class StoppedAttempt {
 public:
     StoppedAttempt() : slurm_(FakePrograms::Others::seen) {
+        create_own_folder(run_folder());
         slurm_.add("srun", "exit 75");
         for (const char* program : {"scontrol", "sbatch"}) {
             slurm_.add(program, std::string("echo ") + program + " \"$@\" >>'" + calls().native() + "'; exit 1");
         }
         slurm_.add("squeue", "echo COMPLETING");
         slurm_.add("sinfo", "echo 1");
-        write_file(folder_.path() / "script.sh", std::string(batch_text()));
-        write_file(folder_.path() / "options", "--qos=high\n--job-name=a  'b");
+        write_file(run_folder() / "script.sh", std::string(batch_text()));
+        write_file(run_folder() / "options", "--qos=high\n--job-name=a  'b");
     }
 
     void add(const std::string& program, const std::string& body) const { slurm_.add(program, body); }
@@ -46,15 +47,15 @@ public:
             .restarts = std::strtoull(variables["SLURM_RESTART_COUNT"].c_str(), nullptr, 10),
             .end = RunEnd{.code = 75, .again = true, .signal = SIGUSR1, .text = {}},
         };
-        EXPECT_EQ(write_run_status(folder_.path() / "status.json", status), 0);
+        EXPECT_EQ(write_run_status(run_folder() / "status.json", status), 0);
         variables.insert({{"LC_ALL", "C"},  // bash complains of one that is not installed
                           {"SLURM_JOB_ID", "7"},
                           {"SLURM_JOB_NUM_NODES", "1"},
                           {"SLURM_JOB_NODELIST", "n0"},
                           {"SLURM_JOB_CPUS_PER_NODE", "8"},
                           {"SLUICE_BIN", launch_words(0, {}).front()},
-                          {"SLUICE_PLAN", (folder_.path() / "plan.toml").native()},
-                          {"SLUICE_SCRIPT", (folder_.path() / "script.sh").native()},
+                          {"SLUICE_PLAN", (run_folder() / "plan.toml").native()},
+                          {"SLUICE_SCRIPT", (run_folder() / "script.sh").native()},
                           {"SLUICE_LAUNCHER", "srun"},
                           {"SLUICE_MPI", "pmix"},
                           {"SLUICE_RANKS", "1"},
@@ -64,7 +65,7 @@ public:
             words.push_back(name + "=" + value);
         }
         words.insert(words.end(), {"bash", "script.sh"});
-        const ProcessResult result = Process(words, {.folder = folder_.path()}).wait();
+        const ProcessResult result = Process(words, {.folder = run_folder()}).wait();
         EXPECT_EQ(result.exit_code, 75) << result.err;
         return result.err;
     }
@@ -76,11 +77,12 @@ public:
 
     /// The job that is to continue, as far as the script has recorded one.
     [[nodiscard]] std::string follower() const {
-        return read_submission(folder_.path() / "submitted.json").value_or(Submission{}).job;
+        return read_submission(run_folder() / "submitted.json").value_or(Submission{}).job;
     }
 
 private:
-    [[nodiscard]] std::filesystem::path calls() const { return folder_.path() / "calls"; }
+    [[nodiscard]] std::filesystem::path run_folder() const { return folder_.path() / "labels.csv.sluice"; }
+    [[nodiscard]] std::filesystem::path calls() const { return run_folder() / "calls"; }
 
     TemporaryFolder folder_;
     FakePrograms slurm_;

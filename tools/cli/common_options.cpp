@@ -4,9 +4,11 @@
 
 #include <string>
 
+#include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
 #include "core/paths.hpp"
+#include "slurm/run_files.hpp"
 
 namespace sluice {
 
@@ -36,7 +38,15 @@ std::filesystem::path plan_of(const ParsedArguments& parsed) {
     if (!parsed.has("plan")) {
         refuse_usage(parsed.command, "got no --plan");
     }
-    return absolute_path(parsed.options["plan"].as<std::string>());
+    const auto& named = parsed.options["plan"].as<std::string>();
+    std::filesystem::path plan = plain_path(named);
+    const std::filesystem::path folder = plan.parent_path();
+    // Beside it the run's status is replaced: elsewhere that name may be somebody's file.
+    if (plan != RunFiles{folder}.plan() || !folder.filename().native().ends_with(run_folder_suffix)) {
+        refuse_usage(parsed.command,
+                     fmt::format("--plan: got {}, expected the plan.toml of a run's folder", quoted(named)));
+    }
+    return plan;
 }
 
 JobFile job_file_of(const ParsedArguments& parsed) {

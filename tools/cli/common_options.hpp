@@ -23,7 +23,7 @@ namespace sluice {
 [[nodiscard]] std::optional<std::uint32_t> count_option(const ParsedArguments& parsed, const char* name,
                                                         std::uint32_t most);
 
-/// The absolute path of the plan. Throws Error (usage) without --plan.
+/// The plain path of the plan. Throws Error (usage) without --plan, or where that is not in a run's folder.
 [[nodiscard]] std::filesystem::path plan_of(const ParsedArguments& parsed);
 
 /// The job file that the operand names, with --set. Throws Error (usage) without an operand.

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/files.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/tools/cli/bad_input.hpp"
 
 namespace sluice::test {
@@ -49,6 +51,26 @@ TEST(CommandLine, KnowsEveryExitCodeOfTheDocumentation) {
         }
     }
     EXPECT_GT(codes, 10);
+}
+
+TEST(CommandLine, TakesNoPlanOutsideOfARunsFolderBesideWhichAFileMightBeReplaced) {
+    const TemporaryFolder folder;
+    write_file(folder.path() / "status.json", "mine");
+    write_file(folder.path() / "plan.toml", "");
+
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"exec"}, {"stop-reason", "--srun-rc", "0"}, {"follow", "--job", "7"}}) {
+        for (const char* plan : {"plan.toml", "absent.toml", "./plan.toml"}) {
+            std::vector<std::string> words = command;
+            words.insert(words.end(), {"--plan", plan});
+            const ProcessResult result = sluice(words, folder.path());
+
+            EXPECT_EQ(result.exit_code, 64) << command.front() << " " << plan;
+            EXPECT_NE(result.err.find("expected the plan.toml of a run's folder"), std::string::npos) << result.err;
+        }
+    }
+    EXPECT_EQ(contents(folder.path() / "status.json"), "mine");
+    EXPECT_EQ(names_in(folder.path()).size(), 2U);
 }
 
 TEST(CommandLine, RefusesWhatItDoesNotKnow) {
