@@ -12,8 +12,7 @@ ItemSample::ItemSample(std::uint64_t items, std::vector<std::uint64_t> left_out,
     : left_out_(std::move(left_out)), seed_(seed) {
     std::erase_if(left_out_, [&](std::uint64_t item) { return item >= items; });
     std::ranges::sort(left_out_);
-    const auto repeated = std::ranges::unique(left_out_);
-    left_out_.erase(repeated.begin(), repeated.end());
+    left_out_.erase(std::unique(left_out_.begin(), left_out_.end()), left_out_.end());
     left_ = items - left_out_.size();
     wanted_ = std::min(wanted, left_);
 }
