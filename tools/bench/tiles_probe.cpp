@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "tools/bench/cuda_bench.hpp"
 #include "tools/bench/ladder/cublas_peer.hpp"
@@ -21,11 +22,13 @@ namespace {
 
 constexpr double tera = 1e12;
 
-/// A product of a model, with its epilogue.
+/// A product of a model, with its epilogue. Where rows are normalised, the product scales them by wgmma; those that
+/// add a residual leave sums of their rows for it.
 struct ProductOfModel {
     std::string_view name;
     GemmShape shape;
     bool residual = false;
+    bool normalises = false;
 
     [[nodiscard]] constexpr double flop() const noexcept { return 2.0 * shape.rows * shape.columns * shape.depth; }
 };
@@ -36,13 +39,13 @@ constexpr ProductOfModel products_of_models[] = {
     {"GRU, layer 0", {16896, 3072, 1024}},
     {"GRU, layer 1", {16896, 3072, 2048}},
     {"GRU, scores", {16896, 256, 1024}},
-    {"GPT-2, prompts, attention", {prompt_rows, 2304, 768}},
+    {"GPT-2, prompts, attention", {prompt_rows, 2304, 768}, false, true},
     {"GPT-2, prompts, projection", {prompt_rows, 768, 768}, true},
-    {"GPT-2, prompts, expansion", {prompt_rows, 3072, 768, Activation::gelu_tanh}},
+    {"GPT-2, prompts, expansion", {prompt_rows, 3072, 768, Activation::gelu_tanh}, false, true},
     {"GPT-2, prompts, contraction", {prompt_rows, 768, 3072}, true},
-    {"GPT-2, texts, attention", {text_rows, 2304, 768}},
+    {"GPT-2, texts, attention", {text_rows, 2304, 768}, false, true},
     {"GPT-2, texts, projection", {text_rows, 768, 768}, true},
-    {"GPT-2, texts, expansion", {text_rows, 3072, 768, Activation::gelu_tanh}},
+    {"GPT-2, texts, expansion", {text_rows, 3072, 768, Activation::gelu_tanh}, false, true},
     {"GPT-2, texts, contraction", {text_rows, 768, 3072}, true},
     {"classifier, fc1", {12096, 1024, 8704, Activation::relu}},
     {"square", {4096, 4096, 4096}},
@@ -51,19 +54,23 @@ constexpr ProductOfModel products_of_models[] = {
 
 constexpr std::uint32_t pass_rows = 16896;
 constexpr ProductOfModel products_of_larger[] = {
-    {"GPT-2 medium, attention", {pass_rows, 3072, 1024}},
+    {"GPT-2 medium, attention", {pass_rows, 3072, 1024}, false, true},
     {"GPT-2 medium, projection", {pass_rows, 1024, 1024}, true},
-    {"GPT-2 medium, expansion", {pass_rows, 4096, 1024, Activation::gelu_tanh}},
+    {"GPT-2 medium, expansion", {pass_rows, 4096, 1024, Activation::gelu_tanh}, false, true},
     {"GPT-2 medium, contraction", {pass_rows, 1024, 4096}, true},
-    {"GPT-2 large, attention", {pass_rows, 3840, 1280}},
+    {"GPT-2 large, attention", {pass_rows, 3840, 1280}, false, true},
     {"GPT-2 large, projection", {pass_rows, 1280, 1280}, true},
-    {"GPT-2 large, expansion", {pass_rows, 5120, 1280, Activation::gelu_tanh}},
+    {"GPT-2 large, expansion", {pass_rows, 5120, 1280, Activation::gelu_tanh}, false, true},
     {"GPT-2 large, contraction", {pass_rows, 1280, 5120}, true},
-    {"GPT-2 XL, attention", {pass_rows, 4800, 1600}},
+    {"GPT-2 XL, attention", {pass_rows, 4800, 1600}, false, true},
     {"GPT-2 XL, projection", {pass_rows, 1600, 1600}, true},
-    {"GPT-2 XL, expansion", {pass_rows, 6400, 1600, Activation::gelu_tanh}},
+    {"GPT-2 XL, expansion", {pass_rows, 6400, 1600, Activation::gelu_tanh}, false, true},
     {"GPT-2 XL, contraction", {pass_rows, 1600, 6400}, true},
 };
+
+bool by_wgmma() {
+    return instructions_of_current_gpu() == MatrixInstructions::wgmma;
+}
 
 /// Sets of random operands in bf16, larger together than the second-level cache.
 class ProductOperands {
@@ -82,12 +89,19 @@ public:
         const std::vector<std::byte> a_values = random(a, 1, 1);
         const std::vector<std::byte> b_values = random(b, 1 / std::sqrt(static_cast<float>(shape.depth)), 2);
         const std::vector<std::byte> residual_values = random(product.residual ? out : 0, 1, 3);
+        const std::vector<RowSums> sums = sums_of_normal(product);
         for (std::size_t i = 0; i < sets; ++i) {
             a_.push_back(std::make_unique<DeviceMemory>(std::span<const std::byte>(a_values)));
             b_.push_back(std::make_unique<DeviceMemory>(std::span<const std::byte>(b_values)));
             out_.push_back(std::make_unique<DeviceMemory>(2 * out));
             if (product.residual) {
                 residuals_.push_back(std::make_unique<DeviceMemory>(std::span<const std::byte>(residual_values)));
+            }
+            if (product.normalises && by_wgmma()) {
+                sums_.push_back(std::make_unique<DeviceMemory>(std::as_bytes(std::span(sums))));
+            }
+            if (product.residual && by_wgmma()) {
+                out_sums_.push_back(std::make_unique<DeviceMemory>(out / summed_values * sizeof(RowSums)));
             }
         }
         const std::vector<float> bias = normal(shape.columns, 0.5F, 4);
@@ -101,7 +115,9 @@ public:
                 .b = b_[set]->as(),
                 .bias = bias_->as<float>(),
                 .residual = residual(set),
-                .out = out_[set]->as()};
+                .out = out_[set]->as(),
+                .norm = {.sums = sums_.empty() ? nullptr : sums_[set]->as<RowSums>(), .epsilon = 1e-5F},
+                .out_sums = out_sums_.empty() ? nullptr : out_sums_[set]->as<RowSums>()};
     }
     [[nodiscard]] ladder::PeerMemory of_library(std::size_t set) const {
         return {.a = a_[set]->as(),
@@ -112,11 +128,18 @@ public:
     }
 
 private:
+    /// Of rows with mean 0 and variance 1.
+    [[nodiscard]] static std::vector<RowSums> sums_of_normal(const ProductOfModel& product) {
+        const std::size_t count = std::size_t{product.shape.rows} * product.shape.depth / summed_values;
+        const RowSums sums{.values = 0, .squares = summed_values};
+        return std::vector<RowSums>(product.normalises ? count : 0, sums);
+    }
+
     [[nodiscard]] const void* residual(std::size_t set) const {
         return residuals_.empty() ? nullptr : residuals_[set]->as();
     }
 
-    std::vector<std::unique_ptr<DeviceMemory>> a_, b_, out_, residuals_;
+    std::vector<std::unique_ptr<DeviceMemory>> a_, b_, out_, residuals_, sums_, out_sums_;
     std::unique_ptr<DeviceMemory> bias_, bias_of_library_;
 };
 
@@ -162,23 +185,63 @@ double geometric_mean(const std::vector<double>& values) {
     return std::exp(sum / static_cast<double>(values.size()));
 }
 
+/// GPT-2's head, of which only the two largest scores of each tile remain, beside cuBLASLt's product that writes all
+/// scores, of a vocabulary that is padded as it likes. Returns the share.
+double time_head(double seconds, cudaStream_t stream) {
+    constexpr std::uint32_t vocabulary = 50257;
+    constexpr std::uint32_t padded_vocabulary = 50304;  // a multiple of 128
+    constexpr std::uint32_t depth = 768;
+    fmt::print("GPT-2, head: {} x {} x {}; cuBLASLt writes {} scores a row\n", text_rows, vocabulary, depth,
+               padded_vocabulary);
+    const ProductOfModel product{"GPT-2, head", {text_rows, padded_vocabulary, depth}};
+    const ProductOperands operands(product);
+    const DeviceMemory active(std::as_bytes(std::span(&text_rows, 1)));
+    const DeviceMemory bests(std::size_t{text_rows} * decoder::most_best_tiles(vocabulary) * sizeof(decoder::TileBest));
+    std::vector<decoder::FloatProduct> heads;
+    for (std::size_t set = 0; set < operands.sets(); ++set) {
+        const GemmMemory of = operands.of(set);
+        heads.emplace_back(decoder::FloatProductShape{.rows = text_rows, .columns = vocabulary, .depth = depth},
+                           Precision::bf16,
+                           decoder::FloatProductMemory{.a = of.a,
+                                                       .b = of.b,
+                                                       .bias = nullptr,
+                                                       .residual = nullptr,
+                                                       .out = nullptr,
+                                                       .stride = 0,
+                                                       .bests = bests.as<decoder::TileBest>(),
+                                                       .active = active.as<std::uint32_t>()});
+    }
+    ladder::Windows windows(operands.sets(), stream);
+    const ladder::CublasPeer library({.m = text_rows, .n = padded_vocabulary, .k = depth, .precision = Precision::bf16},
+                                     operands.of_library(0), stream);
+    const std::vector<ladder::Window> seen = windows.in_turn(
+        [&](std::size_t set, cudaStream_t s) { heads[set].enqueue(s); },
+        [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); }, seconds);
+    const double flop = 2.0 * text_rows * vocabulary * depth;
+    print_window(fmt::format("cuBLASLt, the best of {}", library.tried()), seen[1], flop);
+    return print_beside("chained, as models launch it", seen, "cuBLASLt", flop);
+}
+
 }  // namespace
 
 void time_tiles(bool of_larger, cudaStream_t stream) {
     constexpr double seconds = 0.5;  // per window; the library, and then every other tile, take turns with the chosen
     constexpr double seconds_of_tile = 0.15;
-    const bool wgmma = instructions_of_current_gpu() == MatrixInstructions::wgmma;
-    const std::span<const GemmTile> tiles = wgmma ? std::span<const GemmTile>(gemm_tiles) : mma_tiles;
+    const std::span<const GemmTile> tiles = by_wgmma() ? std::span<const GemmTile>(gemm_tiles) : mma_tiles;
     std::vector<double> shares;
     std::vector<double> shares_chained;
     const auto products = of_larger ? std::span<const ProductOfModel>(products_of_larger) : products_of_models;
     for (const ProductOfModel& product : products) {
         const GemmShape& shape = product.shape;
-        fmt::print("{}: {} x {} x {}, with bias{}{}\n", product.name, shape.rows, shape.columns, shape.depth,
+        fmt::print("{}: {} x {} x {}, with bias{}{}{}\n", product.name, shape.rows, shape.columns, shape.depth,
                    shape.activation == Activation::gelu_tanh ? ", GELU"
                    : shape.activation == Activation::relu    ? ", ReLU"
                                                              : "",
-                   product.residual ? " and residual" : "");
+                   product.residual ? " and residual" : "",
+                   !by_wgmma()          ? ""
+                   : product.normalises ? "; Gemm: and scales of rows"
+                   : product.residual   ? "; Gemm: and sums of rows"
+                                        : "");
         const ProductOperands operands(product);
         ladder::Windows windows(operands.sets(), stream);
         const ladder::CublasPeer library({.m = shape.rows,
@@ -210,10 +273,13 @@ void time_tiles(bool of_larger, cudaStream_t stream) {
             }
         }
     }
-    fmt::print(
-        "geometric mean of the {} products of GRU and GPT-2: {:.1f} % of cuBLASLt; chained, as models launch them, "
-        "{:.1f} %\n",
-        shares.size(), 100 * geometric_mean(shares), 100 * geometric_mean(shares_chained));
+    if (!of_larger) {
+        shares_chained.push_back(time_head(seconds, stream));
+    }
+    fmt::print("geometric mean of {} products of {}: {:.1f} % of cuBLASLt", shares.size(),
+               of_larger ? "larger GPT-2s" : "GRU and GPT-2", 100 * geometric_mean(shares));
+    fmt::print("; of {} chained, as models launch them, {:.1f} %\n", shares_chained.size(),
+               100 * geometric_mean(shares_chained));
 }
 
 }  // namespace sluice::bench
