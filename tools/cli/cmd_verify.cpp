@@ -13,7 +13,7 @@
 #include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
-#include "tools/runtime/recompute.hpp"
+#include "tools/runtime/spot_check.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace sluice {
@@ -45,13 +45,13 @@ std::optional<std::uint64_t> number_option(const ParsedArguments& parsed, const 
 }
 
 /// nullopt: nothing is to be computed again.
-std::optional<RecomputeOptions> recompute_options(const ParsedArguments& parsed) {
+std::optional<SpotCheckOptions> spot_check_options(const ParsedArguments& parsed) {
     const auto items = number_option(parsed, "recompute", 1);
     const auto seed = number_option(parsed, "seed", 0);
     if (!items && seed) {
         refuse_usage(parsed.command, "--seed chooses items for --recompute, which is missing");
     }
-    return items ? std::optional(RecomputeOptions{.items = *items, .seed = seed ? *seed : std::random_device{}()})
+    return items ? std::optional(SpotCheckOptions{.items = *items, .seed = seed ? *seed : std::random_device{}()})
                  : std::nullopt;
 }
 
@@ -60,7 +60,7 @@ struct Findings {
     const RunPaths& paths;
     std::string owner{};  // empty: this user
     Verification read{};
-    std::optional<Recomputation> recomputed{};
+    std::optional<SpotCheck> recomputed{};
 };
 
 std::string as_json(const Findings& found) {
@@ -108,13 +108,13 @@ std::string as_text(const Findings& found) {
 }
 
 int verify(const ParsedArguments& parsed) {
-    const std::optional<RecomputeOptions> again = recompute_options(parsed);
+    const std::optional<SpotCheckOptions> again = spot_check_options(parsed);
     const std::string name = operand_of(parsed, "run");
     const NamedRun run = again ? named_run(name, parsed.apps) : named_run_to_read(name, parsed.apps);
     Findings found{
         .paths = run.paths, .owner = run.folders.foreign_owner(), .read = verify_output(run.paths), .recomputed = {}};
     if (again && found.read.problems.empty()) {
-        found.recomputed = recompute(run.paths, parsed.apps, *again);
+        found.recomputed = spot_check(run.paths, parsed.apps, *again);
     }
     print(parsed.has("json") ? as_json(found) : as_text(found));
     require_intact(found.read, run.paths);

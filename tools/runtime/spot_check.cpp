@@ -1,4 +1,4 @@
-#include "tools/runtime/recompute.hpp"
+#include "tools/runtime/spot_check.hpp"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ constexpr std::size_t shown_before = 16;  // bytes that are the same
 
 void require_same_identity(const RunPaths& paths, const PreparedJob& job) {
     const std::optional<RunIdentity> was = read_run_identity(paths);
-    expects(was.has_value(), "recompute: the output was verified");
+    expects(was.has_value(), "spot_check: the output was verified");
     const std::vector<std::string> differing = differences(*was, identity_of(job));
     if (!differing.empty()) {
         throw Error(ExitCode::configuration,
@@ -89,15 +89,16 @@ std::string shown(std::string_view row, std::size_t at) {
 }
 
 /// Several threads take batches, in the order of their items.
-class Recomputer {
+class SpotChecker {
 public:
-    Recomputer(const RunPaths& paths, const PreparedJob& job, const RecomputeOptions& options)
-        : Recomputer(paths, job, options, read_manifest(paths).value()) {}
+    SpotChecker(const RunPaths& paths, const PreparedJob& job, const SpotCheckOptions& options)
+        : SpotChecker(paths, job, options, read_manifest(paths).value()) {}
 
-    Recomputation run();
+    SpotCheck run();
 
 private:
-    Recomputer(const RunPaths& paths, const PreparedJob& job, const RecomputeOptions& options, const Manifest& manifest)
+    SpotChecker(const RunPaths& paths, const PreparedJob& job, const SpotCheckOptions& options,
+                const Manifest& manifest)
         : job_(job),
           grid_(manifest.items(), job.plan.chunk_items),
           encoder_(job.job.output.format, *job.codec),
@@ -129,10 +130,10 @@ private:
     std::optional<std::uint64_t> next_;
     bool has_failed_ = false;
     std::map<std::uint64_t, DifferentItem> different_;
-    Recomputation found_;
+    SpotCheck found_;
 };
 
-Recomputation Recomputer::run() {
+SpotCheck SpotChecker::run() {
     if (next_) {
         const Topology topology = read_machine(TopologyDetail::cpus).topology;
         const std::uint32_t cores = usable_cores(topology, topology.mask, read_quota_cpus());
@@ -146,7 +147,7 @@ Recomputation Recomputer::run() {
     return std::move(found_);
 }
 
-void Recomputer::load(std::uint32_t cores) {
+void SpotChecker::load(std::uint32_t cores) {
     const JobPlan& plan = job_.plan;
     if (plan.device == DeviceKind::host) {
         limit_host_instructions(plan.instructions);
@@ -167,7 +168,7 @@ void Recomputer::load(std::uint32_t cores) {
     check_memory(plan_memory(needs_), plan.device, host_bytes_);
 }
 
-void Recomputer::compute(std::uint32_t device_number) {
+void SpotChecker::compute(std::uint32_t device_number) {
     try {
         const std::unique_ptr<Device> device = make_device(job_.plan.device, device_number);
         const std::unique_ptr<Model> model = make_model(*device);
@@ -193,7 +194,7 @@ void Recomputer::compute(std::uint32_t device_number) {
     }
 }
 
-std::unique_ptr<Model> Recomputer::make_model(Device& device) const {
+std::unique_ptr<Model> SpotChecker::make_model(Device& device) const {
     const std::optional<MemoryInfo> own = device.memory();
     std::unique_ptr<Model> model = app_->make_model(
         device, own ? room_on_device(needs_, *own, 1, device.name()) : room_on_host(needs_, host_bytes_));
@@ -205,7 +206,7 @@ std::unique_ptr<Model> Recomputer::make_model(Device& device) const {
 }
 
 /// nullopt: all are taken, or a device has failed.
-std::optional<Batch> Recomputer::take_batch() {
+std::optional<Batch> SpotChecker::take_batch() {
     const std::lock_guard lock(mutex_);
     const auto size_at = [&](std::uint64_t item) { return grid_.at(item / grid_.chunk_items()).count; };
     if (!next_ || has_failed_) {
@@ -222,7 +223,7 @@ std::optional<Batch> Recomputer::take_batch() {
 
 /// The batch's items, one after the other, and further ones up to the run's chunk size, by which a model may choose how
 /// it computes.
-std::span<const std::byte> Recomputer::read(const Batch& batch, std::span<std::byte> to) const {
+std::span<const std::byte> SpotChecker::read(const Batch& batch, std::span<std::byte> to) const {
     const std::size_t bytes = needs_.shape.input_bytes;
     for (std::size_t i = 0; i < batch.items.size();) {
         std::size_t end = i + 1;
@@ -243,7 +244,7 @@ std::span<const std::byte> Recomputer::read(const Batch& batch, std::span<std::b
     return to.first(all);
 }
 
-void Recomputer::note(std::uint64_t item, std::string_view published, std::string_view now) {
+void SpotChecker::note(std::uint64_t item, std::string_view published, std::string_view now) {
     const auto at = static_cast<std::size_t>(std::ranges::mismatch(published, now).in1 - published.begin());
     const std::lock_guard lock(mutex_);
     ++found_.differ;
@@ -255,14 +256,14 @@ void Recomputer::note(std::uint64_t item, std::string_view published, std::strin
 
 }  // namespace
 
-Recomputation recompute(const RunPaths& paths, const Apps& apps, const RecomputeOptions& options) {
+SpotCheck spot_check(const RunPaths& paths, const Apps& apps, const SpotCheckOptions& options) {
     const PreparedJob job = prepare_again(paths, apps);
-    Recomputation found = Recomputer(paths, job, options).run();
+    SpotCheck found = SpotChecker(paths, job, options).run();
     job.source->check_content();
     return found;
 }
 
-std::string summary_of(const Recomputation& found) {
+std::string summary_of(const SpotCheck& found) {
     std::string result;
     if (found.recomputed != 0) {
         result = found.differ == 0 ? ": all the same" : fmt::format(": {} now different", found.differ);
@@ -270,7 +271,7 @@ std::string summary_of(const Recomputation& found) {
     return fmt::format("{} computed again{} (seed {})", count_of(found.recomputed, "item"), result, found.seed);
 }
 
-void require_same(const Recomputation& found, const RunPaths& paths) {
+void require_same(const SpotCheck& found, const RunPaths& paths) {
     if (found.differ == 0) {
         return;
     }

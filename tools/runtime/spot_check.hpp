@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-struct RecomputeOptions {
+struct SpotCheckOptions {
     std::uint64_t items = 1;  ///< As many, chosen at random; all if there are not more.
     std::uint64_t seed = 0;   ///< The choice follows from it.
 };
@@ -21,7 +21,7 @@ struct DifferentItem {
     std::string now{};        ///< Likewise.
 };
 
-struct Recomputation {
+struct SpotCheck {
     std::uint64_t seed = 0;
     std::uint64_t recomputed = 0;
     std::uint64_t differ = 0;
@@ -33,12 +33,12 @@ struct Recomputation {
 /// or on one GPU, in chunks of the run's size: memory does not depend on the output's size. `paths` are open for
 /// modifying (named_run). Throws Error: configuration (E-CKP-195) if input, weights, files or the kind of device are
 /// not those of the run, or (E-CKP-091) the host's instructions; as prepare_job.
-[[nodiscard]] Recomputation recompute(const RunPaths& paths, const Apps& apps, const RecomputeOptions& options);
+[[nodiscard]] SpotCheck spot_check(const RunPaths& paths, const Apps& apps, const SpotCheckOptions& options);
 
 /// "20 items computed again: all the same (seed 17)"
-[[nodiscard]] std::string summary_of(const Recomputation& found);
+[[nodiscard]] std::string summary_of(const SpotCheck& found);
 
 /// Throws Error (checkpoint_damaged, E-CKP-194) if an item has become different.
-void require_same(const Recomputation& found, const RunPaths& paths);
+void require_same(const SpotCheck& found, const RunPaths& paths);
 
 }  // namespace sluice
