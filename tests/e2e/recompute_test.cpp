@@ -10,6 +10,7 @@
 #include "tests/e2e/changed_output.hpp"
 #include "tests/e2e/early_end.hpp"
 #include "tests/e2e/echo_job.hpp"
+#include "tests/support/terminal.hpp"
 
 namespace sluice::test {
 namespace {
@@ -146,6 +147,28 @@ TEST(Recompute, RefusesWhatIsNotAsItWas) {
     EXPECT_EQ(missing.exit_code, 66);
     EXPECT_EQ(missing.errors().size(), 1U) << missing.err;
     EXPECT_EQ(verify(job, {"--recompute", "3"}).exit_code, 0);
+}
+
+TEST(Recompute, ShowsItsProgress) {
+    const EchoJob job({"slow", "held", "held", "held"});
+    job.release();
+    ASSERT_EQ(job.run(0, {"pipeline.chunk_items=1"}).exit_code, 0);
+    job.hold();
+    const auto verify = [&](Terminal& terminal, const std::vector<std::string>& more) {
+        return Process(joined({SLUICE_ECHO_PROGRAM, "verify", "labels.csv", "--recompute", "4"}, more),
+                       {.folder = job.path(), .err = terminal.file()});
+    };
+
+    Terminal terminal;
+    Process shown = verify(terminal, {});
+    static_cast<void>(terminal.read_until(" of 4 items ("));
+    job.release();
+    Terminal quiet_terminal;
+    Process quiet = verify(quiet_terminal, {"--no-progress"});
+
+    EXPECT_EQ(shown.wait().exit_code, 0);
+    EXPECT_EQ(quiet_terminal.read_to_end(), "");
+    EXPECT_EQ(quiet.wait().exit_code, 0);
 }
 
 TEST(Recompute, ComputesNothingForADamagedOutput) {

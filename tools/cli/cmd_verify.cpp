@@ -28,7 +28,8 @@ void verify_options(Options& options) {
         ("recompute", po::value<std::string>()->value_name("N"),                                        //
          "compute N items again, chosen at random, and compare their rows; all if there are not more")  //
         ("seed", po::value<std::string>()->value_name("S"),
-         "choose the items that an earlier --recompute with S chose");
+         "choose the items that an earlier --recompute with S chose")  //
+        ("no-progress", "show no progress of --recompute on stderr");
 }
 
 std::optional<std::uint64_t> number_option(const ParsedArguments& parsed, const char* name, std::uint64_t least) {
@@ -51,7 +52,9 @@ std::optional<SpotCheckOptions> spot_check_options(const ParsedArguments& parsed
     if (!items && seed) {
         refuse_usage(parsed.command, "--seed chooses items for --recompute, which is missing");
     }
-    return items ? std::optional(SpotCheckOptions{.items = *items, .seed = seed ? *seed : std::random_device{}()})
+    return items ? std::optional(SpotCheckOptions{.items = *items,
+                                                  .seed = seed ? *seed : std::random_device{}(),
+                                                  .progress = !parsed.has("no-progress")})
                  : std::nullopt;
 }
 
@@ -83,6 +86,15 @@ std::string as_json(const Findings& found) {
         }
     }
     return escaped_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+}
+
+/// "20 items computed again: all the same (seed 17)"
+std::string summary_of(const SpotCheck& found) {
+    std::string result;
+    if (found.recomputed != 0) {
+        result = found.differ == 0 ? ": all the same" : fmt::format(": {} now different", found.differ);
+    }
+    return fmt::format("{} computed again{} (seed {})", count_of(found.recomputed, "item"), result, found.seed);
 }
 
 std::string as_text(const Findings& found) {
@@ -137,7 +149,8 @@ const Command verify_command{
         "\n"
         "--recompute finds what no checksum can: a device that computes wrongly, an app that is not\n"
         "deterministic. It needs the run's input, weights and kind of device, CPU instructions or GPU model,\n"
-        "computes on all cores or one GPU, and prints the seed that chooses the same items again.",
+        "computes on all cores or one GPU, shows its progress on stderr, and prints the seed that chooses the\n"
+        "same items again.",
     .exit_codes =
         "  0   every byte is as it was published, and every item computed again is the same\n"
         "  64  wrong command line\n"

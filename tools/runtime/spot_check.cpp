@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <iterator>
 #include <map>
@@ -32,6 +33,7 @@
 #include "tools/runtime/job_output.hpp"
 #include "tools/runtime/job_plan.hpp"
 #include "tools/runtime/prepare_rank.hpp"
+#include "tools/runtime/progress.hpp"
 
 namespace sluice {
 namespace {
@@ -102,6 +104,7 @@ private:
         : job_(job),
           grid_(manifest.items(), job.plan.chunk_items),
           encoder_(job.job.output.format, *job.codec),
+          shows_progress_(options.progress),
           rows_(paths, manifest, job.job.output.format, encoder_),
           sample_(manifest.items(), manifest.failed_items, options.items, options.seed) {
         found_.seed = options.seed;
@@ -123,6 +126,8 @@ private:
     std::string calibration_;  // items for Model::calibrate()
     MemoryNeeds needs_;
     std::uint64_t host_bytes_ = 0;
+    bool shows_progress_;
+    std::atomic<std::uint64_t> done_ = 0;  // items
 
     std::mutex mutex_;  // of all below
     PublishedRows rows_;
@@ -138,6 +143,10 @@ SpotCheck SpotChecker::run() {
         const Topology topology = read_machine(TopologyDetail::cpus).topology;
         const std::uint32_t cores = usable_cores(topology, topology.mask, read_quota_cpus());
         load(cores);
+        std::optional<Progress> progress;
+        if (shows_progress_) {
+            progress.emplace([this] { return ItemCount{.done = done_, .total = found_.recomputed}; });
+        }
         WorkTeam(static_cast<std::uint32_t>(needs_.devices) - 1)
             .run(static_cast<std::uint32_t>(needs_.devices), [this](std::uint32_t device) { compute(device); });
     }
@@ -186,6 +195,7 @@ void SpotChecker::compute(std::uint32_t device_number) {
                     note(item, batch->rows[i], now);
                 }
             }
+            done_ += batch->items.size();
         }
     } catch (...) {
         const std::lock_guard lock(mutex_);
@@ -261,14 +271,6 @@ SpotCheck spot_check(const RunPaths& paths, const Apps& apps, const SpotCheckOpt
     SpotCheck found = SpotChecker(paths, job, options).run();
     job.source->check_content();
     return found;
-}
-
-std::string summary_of(const SpotCheck& found) {
-    std::string result;
-    if (found.recomputed != 0) {
-        result = found.differ == 0 ? ": all the same" : fmt::format(": {} now different", found.differ);
-    }
-    return fmt::format("{} computed again{} (seed {})", count_of(found.recomputed, "item"), result, found.seed);
 }
 
 void require_same(const SpotCheck& found, const RunPaths& paths) {

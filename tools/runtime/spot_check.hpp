@@ -12,6 +12,7 @@ namespace sluice {
 struct SpotCheckOptions {
     std::uint64_t items = 1;  ///< As many, chosen at random; all if there are not more.
     std::uint64_t seed = 0;   ///< The choice follows from it.
+    bool progress = true;     ///< Shown on stderr, as Progress does it.
 };
 
 /// An item whose row is not what it becomes now.
@@ -34,9 +35,6 @@ struct SpotCheck {
 /// modifying (named_run). Throws Error: configuration (E-CKP-195) if input, weights, files or the kind of device are
 /// not those of the run, or (E-CKP-091) the host's instructions; as prepare_job.
 [[nodiscard]] SpotCheck spot_check(const RunPaths& paths, const Apps& apps, const SpotCheckOptions& options);
-
-/// "20 items computed again: all the same (seed 17)"
-[[nodiscard]] std::string summary_of(const SpotCheck& found);
 
 /// Throws Error (checkpoint_damaged, E-CKP-194) if an item has become different.
 void require_same(const SpotCheck& found, const RunPaths& paths);
