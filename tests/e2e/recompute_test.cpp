@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/commit/run_identity.hpp"
 #include "tests/e2e/changed_output.hpp"
 #include "tests/e2e/early_end.hpp"
 #include "tests/e2e/echo_job.hpp"
@@ -147,6 +150,35 @@ TEST(Recompute, RefusesWhatIsNotAsItWas) {
     EXPECT_EQ(missing.exit_code, 66);
     EXPECT_EQ(missing.errors().size(), 1U) << missing.err;
     EXPECT_EQ(verify(job, {"--recompute", "3"}).exit_code, 0);
+}
+
+/// Makes the complete output of a host look like one of a GPU.
+void say_that_a_gpu_computed(const std::filesystem::path& output, const std::string& model) {
+    const RunPaths paths = find_run(output).value();
+    RunIdentity identity = read_run_identity(paths).value();
+    std::erase_if(identity.settings, [](const auto& setting) { return setting.first == "run.instructions"; });
+    *std::ranges::find(identity.settings, std::pair<std::string, std::string>{"run.device", "host"}) = {"run.device",
+                                                                                                        "cuda"};
+    identity.settings.emplace_back("run.gpu", model);
+    Manifest manifest = read_manifest(paths).value();
+    manifest.fingerprint = fingerprint(identity);
+    write_file(paths.identity(), encode(identity));
+    write_file(paths.manifest(), encode(manifest));
+}
+
+TEST(Recompute, NamesTheGpuThatIsMissing) {
+    const JobFolder job(20);
+    EXPECT_EQ(job.run_alone(small_chunks).exit_code, 0);
+    say_that_a_gpu_computed(job.path() / "labels.csv", "NVIDIA H200");
+
+    const ProcessResult result =
+        Process({"/usr/bin/env", "CUDA_VISIBLE_DEVICES=", SLUICE_PROGRAM, "verify", "labels.csv", "--recompute", "3"},
+                {.folder = job.path()})
+            .wait();
+
+    EXPECT_EQ(result.exit_code, 69);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("E-CKP-197]: "), HasSubstr("computed on NVIDIA H200, and here is no GPU: "),
+                                  Not(HasSubstr("run.device"))));
 }
 
 TEST(Recompute, ShowsItsProgress) {

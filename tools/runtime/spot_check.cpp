@@ -56,14 +56,24 @@ void require_same_identity(const RunPaths& paths, const PreparedJob& job) {
     }
 }
 
+[[noreturn]] void refuse_without_gpu(const RunPaths& paths, const std::string& gpu) {
+    throw Error(
+        ExitCode::unavailable,
+        {.id = "E-CKP-197",
+         .where = escaped(paths.output.native()),
+         .what = fmt::format("its run computed on {}, and here is no GPU: {}", escaped(gpu), why_no_cuda()),
+         .hint = "compute its items again where there is such a GPU, by a sluice built with the preset 'cuda'"});
+}
+
 /// The run's own job, on its own kind of device.
 PreparedJob prepare_again(const RunPaths& paths, const Apps& apps) {
     JobConfig config = read_job(kept_job(paths, {}, apps), apps);
-    if (const auto device = choices_of_run(config.output).device) {
-        config.run.device = enum_of<DeviceKind>(*device).value_or(config.run.device);
+    const RunChoices run = choices_of_run(config.output);
+    if (run.device) {
+        config.run.device = enum_of<DeviceKind>(*run.device).value_or(config.run.device);
     }
     if (config.run.device == DeviceKind::cuda && cuda_device_count() == 0) {
-        static_cast<void>(make_cuda_device(0));  // throws the reason
+        refuse_without_gpu(paths, run.gpu.value_or("GPUs"));
     }
     PreparedJob job = prepare_job(std::move(config), apps);
     require_instructions_of_run(job);

@@ -32,8 +32,9 @@ struct SpotCheck {
 /// Computes items of the complete output at `paths` again, from its input and with the settings of its run, and
 /// compares their rows byte for byte. Items that were left out are not chosen. Computes on all cores of this process,
 /// or on one GPU, in chunks of the run's size: memory does not depend on the output's size. `paths` are open for
-/// modifying (named_run). Throws Error: configuration (E-CKP-195) if input, weights, files or the kind of device are
-/// not those of the run, or (E-CKP-091) the host's instructions; as prepare_job.
+/// modifying (named_run). Throws Error: unavailable (E-CKP-197) if the run was on GPUs and there is none here;
+/// configuration (E-CKP-195) if input, weights, files or the GPU's model are not those of the run, or (E-CKP-091) the
+/// host's instructions; as prepare_job.
 [[nodiscard]] SpotCheck spot_check(const RunPaths& paths, const Apps& apps, const SpotCheckOptions& options);
 
 /// Throws Error (checkpoint_damaged, E-CKP-194) if an item has become different.
