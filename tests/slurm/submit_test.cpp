@@ -49,12 +49,15 @@ TEST(Submit, LooksForThemInADryRunToo) {
 
     const ProcessResult refused = submit(set({"input.path=absent.txt"}));
     const ProcessResult unchecked = submit(joined({"--no-files"}, set({"input.path=absent.txt"})));
+    const ProcessResult nowhere = submit(set({"output.path=absent/labels.csv", "output.report=report.json"}));
     const ProcessResult dry = submit({});
 
     EXPECT_EQ(refused.exit_code, 66);
     EXPECT_THAT(refused.err, HasSubstr("absent.txt"));
     EXPECT_EQ(refused.out, "");
     EXPECT_EQ(unchecked.exit_code, 0) << unchecked.err;
+    EXPECT_EQ(nowhere.exit_code, 73);
+    EXPECT_THAT(nowhere.err, HasSubstr("absent/labels.csv: "));
     EXPECT_EQ(dry.exit_code, 0) << dry.err;
     EXPECT_THAT(dry.out, HasSubstr("# sbatch --parsable"));
     job.expect_nothing_left();

@@ -26,11 +26,11 @@ int print_script(const ParsedArguments& parsed) {
 }
 
 void submit_options(Options& options) {
-    options.add_options()                                                                     //
-        ("dry-run", "check the job, print the script and the call of sbatch; write nothing")  //
-        ("wait", "wait until the job ends, through requeues; Ctrl-C ends only the waiting")   //
-        ("retry", "forget that earlier attempts died (exit code 82)")                         //
-        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")        //
+    options.add_options()                                                                      //
+        ("dry-run", "check the job, print the script and the call of sbatch; submit nothing")  //
+        ("wait", "wait until the job ends, through requeues; Ctrl-C ends only the waiting")    //
+        ("retry", "forget that earlier attempts died (exit code 82)")                          //
+        ("test-only", "ask Slurm whether the job could run, and when; submit nothing")         //
         ("no-files", "do not look for input and weights here: only the nodes see them");
 }
 
@@ -73,6 +73,7 @@ void check_files(const JobConfig& job, const Apps& apps) {
     }
     refuse_to_replace_app_files(job,
                                 *open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights));
+    check_output_path(job.output.path);
     check_report_paths(job.output);
 }
 
