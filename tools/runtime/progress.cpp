@@ -31,6 +31,16 @@ std::string clock_text(double seconds) {
                       : fmt::format("{}:{:02}:{:02}", hours, whole / 60 % 60, whole % 60);
 }
 
+/// ", 412 items/s, 0:03 left"; empty while nothing is known.
+std::string pace_text(const ItemCount& items, Seconds since_start) {
+    if (items.done <= items.before || since_start.count() <= 0) {
+        return {};
+    }
+    const double rate = static_cast<double>(items.done - items.before) / since_start.count();
+    return fmt::format(", {} items/s, {} left", rate_text(rate),
+                       clock_text(static_cast<double>(items.total - items.done) / rate));
+}
+
 /// "2026-11-20 12:03:10 sluice: 812 of 2000 items …", in local time.
 void say_with_time(const std::string& text) {
     const std::time_t now = std::time(nullptr);
@@ -42,19 +52,17 @@ void say_with_time(const std::string& text) {
 }  // namespace
 
 std::string progress_text(const ItemCount& items, Seconds since_start) {
-    std::string text = count_text(items, Percentage::shown);
-    if (items.done > items.before && since_start.count() > 0) {
-        const double rate = static_cast<double>(items.done - items.before) / since_start.count();
-        text += fmt::format(", {} items/s, {} left", rate_text(rate),
-                            clock_text(static_cast<double>(items.total - items.done) / rate));
-    }
-    return text;
+    return count_text(items, Percentage::shown) + pace_text(items, since_start);
 }
 
 std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint32_t columns) {
     constexpr std::uint32_t longest_bar = 40;
     constexpr std::uint32_t frame = 3;  // "[", "]" and a space
     std::string text = progress_text(items, since_start);
+    if (text.size() > columns) {
+        const ItemCount in_all{.done = items.done, .total = items.total, .is_estimated = items.is_estimated};
+        text = count_text(in_all, Percentage::shown) + pace_text(items, since_start);
+    }
     if (text.size() + frame + 1 > columns) {
         return text.substr(0, columns);
     }

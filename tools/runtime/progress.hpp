@@ -14,7 +14,7 @@ namespace sluice {
 /// count_text(). Pure.
 [[nodiscard]] std::string progress_text(const ItemCount& items, Seconds since_start);
 
-/// The same after a bar, at most `columns` wide. Pure.
+/// The same after a bar, at most `columns` wide; where there is no room, first without earlier attempts' share. Pure.
 [[nodiscard]] std::string progress_bar(const ItemCount& items, Seconds since_start, std::uint32_t columns);
 
 /// When the next log line is due, since the start or the last news: after 2, 5, 10 and 30 s, then every 30 s. Pure.

@@ -83,6 +83,15 @@ TEST(ProgressBar, IsNeverWiderThanTheTerminal) {
     }
 }
 
+TEST(ProgressBar, SaysHowLongOfAResumedRunOnATerminalOfUsualWidthToo) {
+    const ItemCount items{.done = 65'536, .total = 3'000'000, .before = 32'768};
+
+    const std::string text = "65536 of 3000000 items (2.2 %), 8192 items/s, 5:58 left";
+    EXPECT_EQ(progress_bar(items, Seconds(4), 80), "[" + std::string(22, '.') + "] " + text);
+    EXPECT_EQ(progress_bar(items, Seconds(4), static_cast<std::uint32_t>(text.size())), text);
+    EXPECT_EQ(progress_bar(items, Seconds(4), 200), bar(0) + progress_text(items, Seconds(4)));
+}
+
 TEST(ProgressText, SaysWhatIsEstimated) {
     EXPECT_EQ(progress_text({.done = 500, .total = 2000, .is_estimated = true}, Seconds(0)),
               "500 of about 2000 items (25.0 %)");
