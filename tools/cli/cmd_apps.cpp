@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/config.hpp"
-#include "tools/cli/command_line.hpp"
+#include "tools/cli/common_options.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace sluice {
@@ -46,7 +46,7 @@ int list_apps(const ParsedArguments& parsed) {
         }
         list.push_back(std::move(facts));
     }
-    print(as_json ? list.dump(2) + "\n" : table);
+    print(as_json ? json_text(list) : table);
     return 0;
 }
 

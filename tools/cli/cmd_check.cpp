@@ -108,16 +108,12 @@ std::string as_text(const nlohmann::ordered_json& facts) {
     return text;
 }
 
-std::string as_json(const nlohmann::ordered_json& facts) {
-    return escaped_json(facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
-}
-
 int check(const ParsedArguments& parsed) {
     const PreparedJob prepared = prepare_job(read_job(job_file_of(parsed), parsed.apps), parsed.apps);
     check_prepared_job(prepared);
     warn_of_long_notice(prepared.job);
     const nlohmann::ordered_json facts = facts_of(prepared);
-    print(parsed.has("json") ? as_json(facts) : as_text(facts));
+    print(parsed.has("json") ? json_text(facts) : as_text(facts));
     return 0;
 }
 

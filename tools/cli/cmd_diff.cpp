@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "scheduler/report_diff.hpp"
-#include "tools/cli/command_line.hpp"
+#include "tools/cli/common_options.hpp"
 #include "tools/cli/named_report.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -30,7 +30,7 @@ int diff(const ParsedArguments& parsed) {
         nlohmann::ordered_json json = diff_json(found);
         json["before"] = before.path.native();
         json["after"] = after.path.native();
-        print(escaped_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");
+        print(json_text(json));
     } else {
         print(fmt::format("before: {}\nafter:  {}\n\n{}", escaped(before.path.native()), escaped(after.path.native()),
                           diff_text(found)));

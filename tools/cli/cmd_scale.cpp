@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "scheduler/report_scaling.hpp"
-#include "tools/cli/command_line.hpp"
+#include "tools/cli/common_options.hpp"
 #include "tools/cli/named_report.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -30,10 +30,7 @@ int scale(const ParsedArguments& parsed) {
     } catch (const nlohmann::json::exception& error) {
         refuse_reports(named, error);
     }
-    print(parsed.has("json") ? escaped_json(scaling_json(scaling).dump(
-                                   2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
-                                   "\n"
-                             : scaling_text(scaling));
+    print(parsed.has("json") ? json_text(scaling_json(scaling)) : scaling_text(scaling));
     return 0;
 }
 

@@ -56,7 +56,7 @@ std::string as_json(const ScriptPaths& paths, const std::optional<Submission>& s
     if (items) {
         json["items"] = *items;
     }
-    return json.dump(2) + "\n";
+    return json_text(json);
 }
 
 /// Finds now what the job would only find after queueing. Throws Error, as `sluice run` would.

@@ -128,7 +128,7 @@ int draw_topology(const ParsedArguments& parsed) {
     const RankLayout layout = layout_of(sight, wish, ranks);
     Placement placement = place(sight.topology, layout);
     placement.notes.insert(placement.notes.begin(), sight.notes.begin(), sight.notes.end());
-    print(parsed.has("json") ? topology_json(sight.topology, layout, placement).dump(2) + "\n"
+    print(parsed.has("json") ? json_text(topology_json(sight.topology, layout, placement))
                              : topology_text(sight.topology, layout, placement));
     return 0;
 }

@@ -85,7 +85,7 @@ std::string as_json(const Findings& found) {
             json["different"].push_back(one.item);
         }
     }
-    return escaped_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+    return json_text(json);
 }
 
 /// "20 items computed again: all the same (seed 17)"

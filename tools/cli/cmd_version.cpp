@@ -19,7 +19,7 @@ int print_version(const ParsedArguments& parsed) {
                                           {"cuda", program.cuda},         {"onednn", onednn_version()},
                                           {"hwloc", hwloc_version()}};
     if (parsed.has("json")) {
-        print(versions.dump(2) + "\n");
+        print(json_text(versions));
         return 0;
     }
     for (const auto& [name, version] : versions.items()) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/commit/run_paths.hpp"
@@ -65,6 +66,10 @@ std::string operand_of(const ParsedArguments& parsed, std::string_view what) {
         refuse_usage(parsed.command, fmt::format("got no {}", what));
     }
     return parsed.operands.front();
+}
+
+std::string json_text(const nlohmann::ordered_json& json) {
+    return escaped_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace sluice

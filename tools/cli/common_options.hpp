@@ -3,6 +3,7 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@
 
 namespace sluice {
 
-// Values of options common to several commands.
+// Options common to several commands: their values, and what --json prints.
 
 /// The values of --set, in order. Throws Error (usage).
 [[nodiscard]] std::vector<Override> overrides_of(const ParsedArguments& parsed);
@@ -34,5 +35,8 @@ namespace sluice {
 
 /// The operand, which is `what`: a "job file" or a "run". Throws Error (usage) without one.
 [[nodiscard]] std::string operand_of(const ParsedArguments& parsed, std::string_view what);
+
+/// What --json prints: an object, or a list, on lines of its own. Bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace sluice
