@@ -4,6 +4,7 @@
 
 #include "tests/e2e/echo_job.hpp"
 #include "tests/e2e/job_folder.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/proc.hpp"
 #include "tests/support/terminal.hpp"
 
@@ -35,6 +36,32 @@ TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
     EXPECT_THAT(shown, HasSubstr(clear_line + "sluice: SIGINT: finishing the chunks in flight"));
     EXPECT_THAT(shown, HasSubstr(clear_line + "sluice: notice[E-RUN-075]: "))
         << "the bar is gone when the run has ended";
+}
+
+TEST(OnATerminal, ACheckShowsHowMuchItHasRead) {
+    constexpr std::size_t item_bytes = 144;  // sizeof(Item) of tests/e2e/echo_app.cpp
+    const EchoJob job({"item"});
+    write_file(job.path() / "items.u8", std::string(58'254 * item_bytes, '\0'));  // 8 MiB, which take 0.6 s
+    std::vector<std::string> words{"/usr/bin/env",
+                                   "LD_PRELOAD=" SLUICE_SLOW_READS,
+                                   "SLUICE_SLOW_FILE=/items.u8",
+                                   "SLUICE_SLOW_MIB=75",
+                                   SLUICE_ECHO_PROGRAM,
+                                   "check",
+                                   "job.toml",
+                                   "--set",
+                                   "input.path=items.u8"};
+    const auto shown = [&] {
+        Terminal terminal;
+        Process check(words, {.folder = job.path(), .err = terminal.file()});
+        const std::string text = terminal.read_to_end();
+        EXPECT_EQ(check.wait().exit_code, 0);
+        return text;
+    };
+
+    EXPECT_THAT(shown(), HasSubstr(" of 58254 items ("));
+    words.emplace_back("--no-progress");
+    EXPECT_EQ(shown(), "");
 }
 
 TEST(OnATerminal, NoBarIsShownWithoutProgress) {

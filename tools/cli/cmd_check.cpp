@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <variant>
@@ -14,6 +17,7 @@
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/check_job.hpp"
 #include "tools/runtime/job_output.hpp"
+#include "tools/runtime/progress.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace sluice {
@@ -108,9 +112,23 @@ std::string as_text(const nlohmann::ordered_json& facts) {
     return text;
 }
 
+void check_options(Options& options) {
+    options.add_options()("no-progress", "show no progress on stderr");
+}
+
+/// With its progress on stderr, where that is wanted.
+void check_with_progress(const PreparedJob& prepared, const ParsedArguments& parsed) {
+    std::atomic<std::uint64_t> items_read = 0;
+    std::optional<Progress> progress;
+    if (!parsed.has("no-progress")) {
+        progress.emplace([&] { return ItemCount{.done = items_read, .total = prepared.source->count()}; });
+    }
+    check_prepared_job(prepared, items_read);
+}
+
 int check(const ParsedArguments& parsed) {
     const PreparedJob prepared = prepare_job(read_job(job_file_of(parsed), parsed.apps), parsed.apps);
-    check_prepared_job(prepared);
+    check_with_progress(prepared, parsed);
     warn_of_long_notice(prepared.job);
     const nlohmann::ordered_json facts = facts_of(prepared);
     print(parsed.has("json") ? json_text(facts) : as_text(facts));
@@ -127,7 +145,8 @@ const Command check_command{
         "Validates the job file, reads the whole input and the weights, and tries the output's\n"
         "folder. If something is wrong, ends with the message and the exit code of a run. Does not\n"
         "check the nodes' memory; an output that another run works on counts as unfinished.\n"
-        "Leaves no file. With --json, stdout stays empty when something is wrong.",
+        "Leaves no file. With --json, stdout stays empty when something is wrong. Progress goes to stderr\n"
+        "as that of a run.",
     .exit_codes =
         "  0   nothing wrong             71  out of memory\n"
         "  64  wrong command line        73  the output cannot be created\n"
@@ -138,6 +157,7 @@ const Command check_command{
     .example = "  {program} check job.toml --set input.path=other.csv",
     .set_example = "pipeline.depth=4",
     .json = true,
+    .own_options = check_options,
     .most_operands = 1,
     .run = check,
 };

@@ -19,31 +19,33 @@ namespace {
 
 constexpr std::uint64_t read_bytes = 4 * 1024 * 1024;  // a block of items: large enough to hide the cost of a read
 
-/// Some errors, such as a column that is not one-hot, only show when an item is read.
-void read_all(const ItemSource& source, std::uint32_t item_bytes) {
+/// Some errors, such as a column that is not one-hot, only show when an item is read. Each item counts as `each`.
+void read_all(const ItemSource& source, std::uint32_t item_bytes, std::uint64_t each,
+              std::atomic<std::uint64_t>& items_read) {
     const auto block_items = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, read_bytes / item_bytes));
     std::vector<std::byte> block(std::size_t{block_items} * item_bytes);
     const ChunkGrid grid(source.count(), block_items);
     for (std::uint64_t id = 0; id < grid.chunks(); ++id) {
         const Chunk chunk = grid.at(id);
         source.read(chunk.first, chunk.count, std::span(block).first(std::size_t{chunk.count} * item_bytes));
+        items_read += chunk.count * each;
     }
 }
 
 /// Each record once, whatever the number of its items.
-void read_all_records(const PreparedJob& prepared, std::uint32_t item_bytes) {
+void read_all_records(const PreparedJob& prepared, std::uint32_t item_bytes, std::atomic<std::uint64_t>& items_read) {
     JobConfig::Input one = prepared.job.input;
     one.count.reset();
     one.allow_empty = true;
     for (const SourceFile& file : prepared.source->files()) {  // the others stay open once only
         one.paths = {file.path};
-        read_all(*open_input(one, *prepared.codec), item_bytes);
+        read_all(*open_input(one, *prepared.codec), item_bytes, *prepared.job.input.count, items_read);
     }
 }
 
 }  // namespace
 
-void check_prepared_job(const PreparedJob& prepared) {
+void check_prepared_job(const PreparedJob& prepared, std::atomic<std::uint64_t>& items_read) {
     if (prepared.plan.device == DeviceKind::cuda) {
         (void)make_cuda_device(0);
     } else {
@@ -53,9 +55,9 @@ void check_prepared_job(const PreparedJob& prepared) {
     }
     const std::uint32_t item_bytes = prepared.codec->shape().input_bytes;
     if (prepared.job.input.count) {
-        read_all_records(prepared, item_bytes);
+        read_all_records(prepared, item_bytes, items_read);
     } else {
-        read_all(*prepared.source, item_bytes);
+        read_all(*prepared.source, item_bytes, 1, items_read);
     }
 }
 
