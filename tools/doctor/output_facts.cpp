@@ -38,8 +38,11 @@ constexpr std::array file_systems{
     FileSystem{beegfs_magic, "beegfs", false},
 };
 
+/// In which a run makes its first file or folder: a folder of parts itself, if it is there.
 std::filesystem::path folder_of(const std::filesystem::path& output) {
-    const std::filesystem::path path = output.has_filename() ? output : output.parent_path();  // a folder of parts
+    std::error_code none;
+    const bool is_inside = output.has_filename() || std::filesystem::is_directory(output, none);
+    const std::filesystem::path path = is_inside ? output : output.parent_path();
     const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     std::error_code unknown;  // if the current folder is unknown, the path is used as it is
     std::filesystem::path whole = without_dots(std::filesystem::absolute(folder, unknown));

@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-/// The folder of the output `path`, as this process sees it. Writes nothing.
+/// The folder of the output `path`, or a folder of parts that is there itself, as this process sees it. Writes nothing.
 [[nodiscard]] OutputFacts look_at_output(const std::filesystem::path& path);
 
 /// A new file in that folder for other ranks to find; removed by the destructor. If it cannot be created, its path is

@@ -180,7 +180,7 @@ void check_output_path(const std::filesystem::path& output) {
     if (output.has_filename()) {
         (void)OutputFile(output, "output.path");  // creates a file beside it, and removes it
     } else {
-        check_folder_of(output.parent_path(), "output.path");
+        check_folder_of(is_folder(output) ? output : output.parent_path(), "output.path");
     }
 }
 

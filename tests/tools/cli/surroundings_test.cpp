@@ -91,6 +91,39 @@ TEST_F(Surroundings, WithARunFolderThatMayNotBeReadSayWhatIsToBeOpened) {
     EXPECT_EQ(::chmod(run_folder.c_str(), 0700), 0) << "or it cannot be removed";
 }
 
+TEST_F(Surroundings, WithAFolderOfPartsThatMayNotBeWrittenSayItBeforeARun) {
+    const std::filesystem::path parts = folder_.path() / "labels";
+    std::filesystem::create_directory(parts);
+    ASSERT_EQ(::chmod(parts.c_str(), 0555), 0);
+
+    for (std::vector<std::string> command :
+         std::vector<std::vector<std::string>>{{"check"}, {"doctor"}, {"submit", "--dry-run"}, {"run"}}) {
+        command.insert(command.end(), {"job.toml", "--set", "output.path=labels/", "--set", "output.format=csv"});
+        const ProcessResult result = run(as_nobody(), command);
+
+        EXPECT_EQ(result.exit_code, 73) << command.front();
+        EXPECT_THAT(result.out + result.err, HasSubstr("E-OUT-021")) << command.front();
+        EXPECT_THAT(result.out + result.err, HasSubstr(": Permission denied")) << command.front();
+    }
+}
+
+TEST_F(Surroundings, WithAFolderOfPartsInOneThatMayNotBeWrittenRun) {
+    const std::filesystem::path outer = folder_.path() / "of-the-project";
+    std::filesystem::create_directories(outer / "labels");
+    ASSERT_TRUE(::geteuid() != 0 || ::chown((outer / "labels").c_str(), 65534, 65534) == 0);
+    ASSERT_EQ(::chmod(outer.c_str(), 0555), 0);
+    std::filesystem::create_directory(folder_.path() / "mine");
+    ASSERT_TRUE(::geteuid() != 0 || ::chown((folder_.path() / "mine").c_str(), 65534, 65534) == 0);
+
+    const ProcessResult result =
+        run(as_nobody(), {"run", "job.toml", "--quiet", "--set", "output.path=of-the-project/labels/", "--set",
+                          "output.format=csv", "--set", "output.report=mine/report.json"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(std::filesystem::exists(outer / "labels" / "MANIFEST.json"));
+    EXPECT_EQ(::chmod(outer.c_str(), 0755), 0) << "or it cannot be removed";
+}
+
 TEST_F(Surroundings, WithoutThreadsSayWhatToRaise) {
     std::vector<std::string> words = as_nobody();
     words.insert(words.end(), {"/usr/bin/prlimit", "--nproc=1", "./sluice", "run", "job.toml"});

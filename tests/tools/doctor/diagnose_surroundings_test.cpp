@@ -160,5 +160,17 @@ TEST(DoctorOutput, LooksAtARealFolder) {
     EXPECT_TRUE(look_at_output("/dev/shm/labels.csv").in_memory);
 }
 
+TEST(DoctorOutput, LooksAtAFolderOfPartsItselfIfItIsThere) {
+    const TemporaryFolder folder;
+    const std::filesystem::path parts = folder.path() / "labels" / "";
+
+    const OutputFacts before = look_at_output(parts);
+    std::filesystem::create_directory(parts);
+    const OutputFacts after = look_at_output(parts);
+
+    EXPECT_EQ(before.folder, folder.path());
+    EXPECT_EQ(after.folder, folder.path() / "labels");
+}
+
 }  // namespace
 }  // namespace sluice
