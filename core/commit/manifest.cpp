@@ -211,7 +211,7 @@ std::vector<std::string> missing_files(const RunPaths& paths, const Manifest& ma
     return missing;
 }
 
-Verification verify_output(const RunPaths& paths) {
+Verification verify_output(const RunPaths& paths, const std::function<void(const ItemCount&)>& on_progress) {
     const std::optional<Manifest> manifest = read_manifest(paths);
     if (!manifest) {
         refuse_unfinished(paths);
@@ -219,6 +219,9 @@ Verification verify_output(const RunPaths& paths) {
     Verification verification;
     compare_with_identity(*manifest, paths, verification);
     for (const PublishedPart& part : manifest->parts) {
+        if (on_progress) {
+            on_progress({.done = verification.items, .total = manifest->items()});
+        }
         const std::optional<File> file = File::open_if_there(paths.published_folder() / part.file);
         if (file) {
             verify_part(part, *file, verification);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "core/commit/part_writer.hpp"
 #include "core/commit/run_paths.hpp"
+#include "core/wording.hpp"
 
 namespace sluice {
 
@@ -72,8 +74,9 @@ struct Verification {
 
 /// Compares every byte of the published output with the manifest, and the manifest with the run's identity. Throws
 /// Error: checkpoint_damaged if one of these two is damaged (E-CKP-088, E-CKP-085), no_input (E-OUT-111) if the run is
-/// not finished.
-[[nodiscard]] Verification verify_output(const RunPaths& paths);
+/// not finished. `on_progress` is called before each part.
+[[nodiscard]] Verification verify_output(const RunPaths& paths,
+                                         const std::function<void(const ItemCount&)>& on_progress = {});
 
 /// Throws Error (checkpoint_damaged, E-CKP-088) with the first problem and their number, if there are any.
 void require_intact(const Verification& verification, const RunPaths& paths);

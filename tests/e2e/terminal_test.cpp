@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "tests/e2e/early_end.hpp"
 #include "tests/e2e/echo_job.hpp"
 #include "tests/e2e/job_folder.hpp"
 #include "tests/support/files.hpp"
@@ -38,30 +39,41 @@ TEST(OnATerminal, AStopIsToldOnALineOfItsOwn) {
         << "the bar is gone when the run has ended";
 }
 
+/// What the program shows to whom reads of `file` take that many milliseconds more a MiB.
+std::string shown_with_slow_reads(const EchoJob& job, const char* file, const char* milliseconds,
+                                  const std::vector<std::string>& words) {
+    Terminal terminal;
+    Process process(joined({"/usr/bin/env", "LD_PRELOAD=" SLUICE_SLOW_READS, std::string("SLUICE_SLOW_FILE=/") + file,
+                            std::string("SLUICE_SLOW_MIB=") + milliseconds, SLUICE_ECHO_PROGRAM},
+                           words),
+                    {.folder = job.path(), .err = terminal.file()});
+    const std::string shown = terminal.read_to_end();
+    EXPECT_EQ(process.wait().exit_code, 0);
+    return shown;
+}
+
 TEST(OnATerminal, ACheckShowsHowMuchItHasRead) {
     constexpr std::size_t item_bytes = 144;  // sizeof(Item) of tests/e2e/echo_app.cpp
     const EchoJob job({"item"});
     write_file(job.path() / "items.u8", std::string(58'254 * item_bytes, '\0'));  // 8 MiB, which take 0.6 s
-    std::vector<std::string> words{"/usr/bin/env",
-                                   "LD_PRELOAD=" SLUICE_SLOW_READS,
-                                   "SLUICE_SLOW_FILE=/items.u8",
-                                   "SLUICE_SLOW_MIB=75",
-                                   SLUICE_ECHO_PROGRAM,
-                                   "check",
-                                   "job.toml",
-                                   "--set",
-                                   "input.path=items.u8"};
-    const auto shown = [&] {
-        Terminal terminal;
-        Process check(words, {.folder = job.path(), .err = terminal.file()});
-        const std::string text = terminal.read_to_end();
-        EXPECT_EQ(check.wait().exit_code, 0);
-        return text;
+    const auto shown = [&](const std::vector<std::string>& more) {
+        return shown_with_slow_reads(job, "items.u8", "75",
+                                     joined({"check", "job.toml", "--set", "input.path=items.u8"}, more));
     };
 
-    EXPECT_THAT(shown(), HasSubstr(" of 58254 items ("));
-    words.emplace_back("--no-progress");
-    EXPECT_EQ(shown(), "");
+    EXPECT_THAT(shown({}), HasSubstr(" of 58254 items ("));
+    EXPECT_EQ(shown({"--no-progress"}), "");
+}
+
+TEST(OnATerminal, AVerificationShowsHowMuchItHasRead) {
+    const EchoJob job(std::vector<std::string>(200, "item"));
+    ASSERT_EQ(job.run(0).exit_code, 0);
+    const auto shown = [&](const std::vector<std::string>& more) {  // 1 kB, which takes half a second
+        return shown_with_slow_reads(job, "labels.csv", "500000", joined({"verify", "labels.csv"}, more));
+    };
+
+    EXPECT_THAT(shown({}), HasSubstr("0 of 200 items ("));
+    EXPECT_EQ(shown({"--no-progress"}), "");
 }
 
 TEST(OnATerminal, NoBarIsShownWithoutProgress) {

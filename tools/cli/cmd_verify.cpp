@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "core/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
+#include "tools/runtime/progress.hpp"
 #include "tools/runtime/spot_check.hpp"
 #include "tools/runtime/standard_output.hpp"
 
@@ -29,7 +31,7 @@ void verify_options(Options& options) {
          "compute N items again, chosen at random, and compare their rows; all if there are not more")  //
         ("seed", po::value<std::string>()->value_name("S"),
          "choose the items that an earlier --recompute with S chose")  //
-        ("no-progress", "show no progress of --recompute on stderr");
+        ("no-progress", "show no progress on stderr");
 }
 
 std::optional<std::uint64_t> number_option(const ParsedArguments& parsed, const char* name, std::uint64_t least) {
@@ -119,12 +121,29 @@ std::string as_text(const Findings& found) {
     return text;
 }
 
+/// With its progress on stderr, where that is wanted.
+Verification verify_with_progress(const RunPaths& paths, const ParsedArguments& parsed) {
+    if (parsed.has("no-progress")) {
+        return verify_output(paths);
+    }
+    std::atomic<std::uint64_t> done = 0;
+    std::optional<Progress> progress;
+    return verify_output(paths, [&](const ItemCount& items) {
+        done = items.done;
+        if (!progress) {
+            progress.emplace([&done, total = items.total] { return ItemCount{.done = done, .total = total}; });
+        }
+    });
+}
+
 int verify(const ParsedArguments& parsed) {
     const std::optional<SpotCheckOptions> again = spot_check_options(parsed);
     const std::string name = operand_of(parsed, "run");
     const NamedRun run = again ? named_run(name, parsed.apps) : named_run_to_read(name, parsed.apps);
-    Findings found{
-        .paths = run.paths, .owner = run.folders.foreign_owner(), .read = verify_output(run.paths), .recomputed = {}};
+    Findings found{.paths = run.paths,
+                   .owner = run.folders.foreign_owner(),
+                   .read = verify_with_progress(run.paths, parsed),
+                   .recomputed = {}};
     if (again && found.read.problems.empty()) {
         found.recomputed = spot_check(run.paths, parsed.apps, *again);
     }
@@ -145,12 +164,11 @@ const Command verify_command{
     .details =
         "RUN is an output, its folder of parts or one of them, its run folder (labels.csv.sluice),\n"
         "its job file, or its Slurm job's number.\n"
-        "Says what is wrong with each file; changes nothing.\n"
+        "Says what is wrong with each file; changes nothing. Progress goes to stderr as that of a run.\n"
         "\n"
         "--recompute finds what no checksum can: a device that computes wrongly, an app that is not\n"
         "deterministic. It needs the run's input, weights and kind of device, CPU instructions or GPU model,\n"
-        "computes on all cores or one GPU, shows its progress on stderr, and prints the seed that chooses the\n"
-        "same items again.",
+        "computes on all cores or one GPU, and prints the seed that chooses the same items again.",
     .exit_codes =
         "  0   every byte is as it was published, and every item computed again is the same\n"
         "  64  wrong command line\n"
