@@ -30,14 +30,16 @@ const std::array layers{
     Layer{"tests", {"core", "scheduler", "comm", "kernels", "slurm", "apps", "tools", "tests"}},
 };
 
-/// Rooms of a layer, each of which may include itself and those before it. The layer's own folder is the room "".
+/// Rooms of a folder, each of which may include itself and those before it. The folder's own files are the room "" if
+/// that is among them; else they include, and are included by, all.
 struct Rooms {
-    std::string_view layer;
+    std::string_view folder;
     std::vector<std::string_view> order;
 };
 
 const std::array rooms{
     Rooms{"core", {"", "sync", "trace", "device", "machine", "config", "input", "output", "commit"}},
+    Rooms{"kernels/cuda", {"gemm", "ordered", "decoder", "generator"}},
     Rooms{"tools", {"doctor", "runtime", "bench", "cli", "torture", ""}},
 };
 
@@ -84,28 +86,41 @@ std::string_view folder_of(std::string_view path) {
     return path.substr(0, path.find('/'));
 }
 
-/// "input" of "core/input/framing.hpp", "" of "core/event.hpp".
-std::string_view room_of(std::string_view path) {
-    path.remove_prefix(folder_of(path).size() + 1);
+/// Of a file in `folder` or under it: "input" of "core/input/framing.hpp" in "core", "" of "core/event.hpp".
+std::string_view room_of(std::string_view path, std::string_view folder) {
+    path.remove_prefix(folder.size() + 1);
     const std::size_t slash = path.find('/');
     return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-/// What is wrong with an include from one room of a layer into another one.
+bool lies_in(std::string_view path, std::string_view folder) {
+    return path.starts_with(folder) && path.substr(folder.size()).starts_with('/');
+}
+
+/// What is wrong with an include from one room of a folder into another one.
 std::string problem_between_rooms(const Include& include) {
-    const auto layer = std::ranges::find(rooms, folder_of(include.file), &Rooms::layer);
-    if (layer == rooms.end() || folder_of(include.target) != layer->layer) {
+    const auto both_lie_in = [&](const Rooms& one) {
+        return lies_in(include.file, one.folder) && lies_in(include.target, one.folder);
+    };
+    const auto of = std::ranges::find_if(rooms, both_lie_in);
+    if (of == rooms.end()) {
         return {};
     }
-    const auto place = [&](std::string_view path) { return std::ranges::find(layer->order, room_of(path)); };
-    if (place(include.file) == layer->order.end()) {
-        return fmt::format("lies in a room that {} does not have", layer->layer);
+    const auto place = [&](std::string_view path) { return std::ranges::find(of->order, room_of(path, of->folder)); };
+    const auto is_free = [&](std::string_view path) {
+        return room_of(path, of->folder).empty() && place(path) == of->order.end();
+    };
+    if (is_free(include.file) || is_free(include.target)) {
+        return {};
+    }
+    if (place(include.file) == of->order.end()) {
+        return fmt::format("lies in a room that {} does not have", of->folder);
     }
     if (place(include.target) <= place(include.file)) {
         return {};
     }
     return fmt::format("includes \"{}\", but {}/{} comes before it: a room includes only rooms before it",
-                       include.target, layer->layer, room_of(include.file));
+                       include.target, of->folder, room_of(include.file, of->folder));
 }
 
 template <class Range>

@@ -67,6 +67,13 @@ TEST(Layers, RefuseAnIncludeOfALaterRoom) {
                 HasSubstr("comes before it"));
     EXPECT_THAT(violation_in("core/attic/x.cpp", "#include \"core/clock.hpp\""), HasSubstr("does not have"));
     EXPECT_EQ(violation_in("core/commit/file.cpp", "#include \"core/input/framing.hpp\""), "");
+    EXPECT_EQ(violation_in("kernels/cuda/ordered/x.cu", "#include \"kernels/cuda/generator/x.cuh\""),
+              "kernels/cuda/ordered/x.cu:1: includes \"kernels/cuda/generator/x.cuh\", but kernels/cuda/ordered comes "
+              "before it: a room includes only rooms before it");
+    EXPECT_THAT(violation_in("kernels/cuda/attic/x.cu", "#include \"kernels/cuda/gemm/x.cuh\""),
+                HasSubstr("does not have"));
+    EXPECT_EQ(violation_in("kernels/cuda/x.cu", "#include \"kernels/cuda/decoder/x.hpp\""), "");
+    EXPECT_EQ(violation_in("kernels/cuda/gemm/x.cu", "#include \"kernels/cuda/x.cuh\""), "");
 }
 
 TEST(Layers, RefuseAnIncludeOfOneBackendByWhoServesAll) {

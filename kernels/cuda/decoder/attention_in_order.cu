@@ -5,8 +5,8 @@
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ordered/arithmetic.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
@@ -83,7 +83,7 @@ __device__ void attend(const HeadCache& head, const Attention& attention, const 
         largest = other > largest ? other : largest;
     }
     for (std::uint32_t p = lane; p < positions; p += warp_lanes) {
-        weights[p] = generator::exp_of(__fmul_rn(__fadd_rn(weights[p], -largest), attention.scale));
+        weights[p] = ordered::exp_of(__fmul_rn(__fadd_rn(weights[p], -largest), attention.scale));
     }
     __syncwarp();
     float sum = 0;

@@ -5,8 +5,8 @@
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/places.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ordered/arithmetic.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
@@ -152,7 +152,7 @@ private:
             largest_ = other > largest_ ? other : largest_;
         }
         for (std::uint32_t p = lane_; p <= place_.position; p += warp_lanes) {
-            weights_[p] = generator::exp_of(__fmul_rn(__fadd_rn(weights_[p], -largest_), scale));
+            weights_[p] = ordered::exp_of(__fmul_rn(__fadd_rn(weights_[p], -largest_), scale));
         }
         __syncwarp();
     }

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
+#include "kernels/cuda/ordered/arithmetic.cuh"
 #include "kernels/token_sampling.hpp"
 
 /// Draws by weights, which are whole numbers: their sums do not depend on the order.
@@ -11,7 +11,7 @@ namespace sluice::decoder {
 
 /// Weight, rounded down, of `sum` times e^distance; of 1 at no distance it is token_weight_unit.
 [[nodiscard]] __device__ __forceinline__ unsigned long long weight_at(float distance, float sum) {
-    return __float2ull_rz(__fmul_rn(generator::exp_of(distance), __fmul_rn(sum, token_weight_unit)));
+    return __float2ull_rz(__fmul_rn(ordered::exp_of(distance), __fmul_rn(sum, token_weight_unit)));
 }
 
 /// One of some weights, and the sum of those before it.

@@ -11,9 +11,9 @@
 #include "kernels/cuda/decoder/cross.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/decoder/texts.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/half_values.hpp"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ordered/arithmetic.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
@@ -215,7 +215,7 @@ private:
         }
         const double sum = static_cast<double>(shared_.all) / static_cast<double>(token_weight_unit);
         const float below_best = fminf(__fadd_rn(score, -shared_.best), 0);
-        return static_cast<float>(static_cast<double>(below_best) - generator::log_of(sum));
+        return static_cast<float>(static_cast<double>(below_best) - ordered::log_of(sum));
     }
 
     [[nodiscard]] __device__ std::uint32_t first_token() const {

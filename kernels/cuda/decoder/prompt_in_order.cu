@@ -1,8 +1,8 @@
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ordered/arithmetic.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
@@ -239,7 +239,7 @@ private:
 #pragma unroll
             for (std::uint32_t i = 0; i < 4; ++i) {
                 const float weight =
-                    generator::exp_of(__fmul_rn(__fadd_rn(scores[i][j], -largest_[i]), attention_.scale));
+                    ordered::exp_of(__fmul_rn(__fadd_rn(scores[i][j], -largest_[i]), attention_.scale));
                 of_key[i] = sees(i, j, step) ? weight : 0.0F;
             }
             *reinterpret_cast<float4*>(weights + (first_key() + 8 * j) * weights_stride + first_scored()) = {

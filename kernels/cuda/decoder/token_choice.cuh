@@ -42,11 +42,11 @@ public:
         if (knows_sums_) {
             for (std::uint32_t group = threadIdx.x; group < scores_.groups(); group += choice_threads) {
                 const ScoreSum& of_group = scores_.sum_of(group);
-                sum += static_cast<double>(generator::exp_of(__fadd_rn(of_group.largest, -best.score)) * of_group.sum);
+                sum += static_cast<double>(ordered::exp_of(__fadd_rn(of_group.largest, -best.score)) * of_group.sum);
             }
         } else {
             scores_.each_raw(
-                [&](float raw) { sum += static_cast<double>(generator::exp_of(__fadd_rn(raw, -best.score))); });
+                [&](float raw) { sum += static_cast<double>(ordered::exp_of(__fadd_rn(raw, -best.score))); });
         }
         sum = sum_of_warp(sum);
         if (threadIdx.x % warp_lanes == 0) {
@@ -59,7 +59,7 @@ public:
         }
         __syncthreads();
         const double value =
-            static_cast<double>(scores_.raw(token)) - static_cast<double>(best.score) - generator::log_of(sum);
+            static_cast<double>(scores_.raw(token)) - static_cast<double>(best.score) - ordered::log_of(sum);
         return isnan(value) ? __uint_as_float(0x7FC00000U) : static_cast<float>(value);
     }
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "kernels/cuda/best.cuh"
-#include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/generator/batch.hpp"
+#include "kernels/cuda/ordered/arithmetic.cuh"
 
 /// A warp's draws from the scores of several rows: as the host's ByteDraw, bit for bit.
 namespace sluice::generator {
@@ -67,7 +67,7 @@ public:
     __device__ void look() {
         weigh<false>();
         sum_ = sum_own();
-        log_sum_ = log_of(static_cast<double>(sum_));
+        log_sum_ = ordered::log_of(static_cast<double>(sum_));
         if (sampling_.temperature == 0) {
             return;
         }
@@ -203,7 +203,7 @@ private:
                     above = __fdiv_rn(above, sampling_.temperature);
                 }
                 const bool counts = rank_of(scores[i], place, gru_symbols) >= least;
-                weights_[row * weights_row + place] = counts ? exp_of(above) : 0.0F;
+                weights_[row * weights_row + place] = counts ? ordered::exp_of(above) : 0.0F;
             }
         }
         __syncwarp();

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-#include "kernels/cuda/generator/arithmetic.cuh"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/ordered/arithmetic.cuh"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::generator {
@@ -12,6 +12,14 @@ constexpr std::uint32_t gate_threads = 256;
 
 __device__ __forceinline__ float4 four_at(const float* from) {
     return *reinterpret_cast<const float4*>(from);
+}
+
+/// The new state of a unit, as the host computes it: from input and state products of the gates r, z and n.
+__device__ __forceinline__ float gru_unit(const float (&in)[3], const float (&own)[3], float h) {
+    const float r = ordered::sigmoid_of(__fadd_rn(in[0], own[0]));
+    const float z = ordered::sigmoid_of(__fadd_rn(in[1], own[1]));
+    const float n = ordered::tanh_of(__fadd_rn(in[2], __fmul_rn(r, own[2])));
+    return __fadd_rn(__fmul_rn(__fadd_rn(1.0F, -z), n), __fmul_rn(z, h));
 }
 
 /// Four units per thread.

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/generator/arithmetic.cuh"
+#include "kernels/cuda/ordered/arithmetic.cuh"
 
 namespace sluice::ordered {
 
@@ -16,13 +16,13 @@ __device__ __forceinline__ float gelu_erf_of(float x) {
     p = __fadd_rn(__fmul_rn(p, t), 1.421413741F);
     p = __fadd_rn(__fmul_rn(p, t), -0.284496736F);
     p = __fadd_rn(__fmul_rn(p, t), 0.254829592F);
-    const float rest = __fmul_rn(__fmul_rn(p, t), generator::exp_of(-__fmul_rn(z, z)));
+    const float rest = __fmul_rn(__fmul_rn(p, t), exp_of(-__fmul_rn(z, z)));
     return __fmul_rn(__fmul_rn(x, 0.5F), x < 0 ? rest : __fadd_rn(2.0F, -rest));
 }
 
 /// silu_all() of the host, bit for bit.
 __device__ __forceinline__ float silu_of(float x) {
-    return __fdiv_rn(x, __fadd_rn(generator::exp_of(-x), 1.0F));
+    return __fdiv_rn(x, __fadd_rn(exp_of(-x), 1.0F));
 }
 
 }  // namespace sluice::ordered

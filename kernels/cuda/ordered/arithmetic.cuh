@@ -5,7 +5,7 @@
 #include <cstdint>
 
 /// The host's elementwise functions and its logarithm, bit for bit: the same operations in the same order, never fused.
-namespace sluice::generator {
+namespace sluice::ordered {
 
 /// e^r - 1 = rest, x = n ln 2 + r with |r| <= ln 2 / 2, and power = 2^n; -87 <= x <= 88.
 struct SplitExp {
@@ -57,14 +57,6 @@ __device__ __forceinline__ float tanh_of(float x) {
     return __uint_as_float(__float_as_uint(__fdiv_rn(less_one, __fadd_rn(less_one, 2.0F))) | sign);
 }
 
-/// The new state of a unit, from input and state products of the gates r, z and n.
-__device__ __forceinline__ float gru_unit(const float (&in)[3], const float (&own)[3], float h) {
-    const float r = sigmoid_of(__fadd_rn(in[0], own[0]));
-    const float z = sigmoid_of(__fadd_rn(in[1], own[1]));
-    const float n = tanh_of(__fadd_rn(in[2], __fmul_rn(r, own[2])));
-    return __fadd_rn(__fmul_rn(__fadd_rn(1.0F, -z), n), __fmul_rn(z, h));
-}
-
 /// ln x for a finite x > 0.
 __device__ __forceinline__ double log_of(double x) {
     constexpr double ln2 = 0.69314718055994530942;
@@ -85,4 +77,4 @@ __device__ __forceinline__ double log_of(double x) {
     return __dadd_rn(__dmul_rn(__dmul_rn(2, s), series), __dmul_rn(exponent, ln2));
 }
 
-}  // namespace sluice::generator
+}  // namespace sluice::ordered
