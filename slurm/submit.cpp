@@ -124,6 +124,23 @@ void remove_run_files(const ScriptPaths& paths, bool folder_is_new) {
     }
 }
 
+/// Calls sbatch, and removes what nobody needs if it has certainly not accepted the job. Throws Error like
+/// call_sbatch().
+ChildResult hand_in(const ScriptPaths& paths, const std::vector<std::string>& more, bool folder_is_new) {
+    try {
+        ChildResult result = call_sbatch(sbatch_words({"--parsable"}, more, paths.script()));
+        if (result.exit_code != 0 && !is_answer_lost(result)) {
+            remove_run_files(paths, folder_is_new);
+        }
+        return result;
+    } catch (const Error& error) {
+        if (error.text().id == "E-SLM-074") {  // it was never started
+            remove_run_files(paths, folder_is_new);
+        }
+        throw;
+    }
+}
+
 void write_run_files(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths deaths,
                      const std::vector<std::string>& more) {
     const mode_t users = ::umask(0077);  // plan and script are private; the job's output follows the user's umask
@@ -189,10 +206,7 @@ Submission submit(const JobConfig& job, const ScriptPaths& paths, EarlierDeaths 
     refuse_second_job(paths);
     refuse_foreign_file_beside(run);
     write_run_files(job, paths, deaths, more);
-    const ChildResult result = call_sbatch(sbatch_words({"--parsable"}, more, paths.script()));
-    if (result.exit_code != 0 && !is_answer_lost(result)) {
-        remove_run_files(paths, folder_is_new);
-    }
+    const ChildResult result = hand_in(paths, more, folder_is_new);
     check_acceptance(result);
     std::optional<Submission> submission = parse_submission(result.out);
     if (!submission) {

@@ -152,6 +152,17 @@ TEST(Submit, LeavesNothingBehindOfAJobThatSbatchRejects) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
 }
 
+TEST(Submit, LeavesNothingBehindWhereThereIsNoSbatch) {
+    const JobFolder job(1);
+    const FakePrograms none(FakePrograms::Others::hidden);
+
+    const ProcessResult result = submit_job(job);
+
+    EXPECT_EQ(result.exit_code, 69);
+    EXPECT_THAT(result.err, HasSubstr("error[E-SLM-074]: sbatch: cannot start it"));
+    job.expect_nothing_left();
+}
+
 TEST(Submit, KeepsTheFilesOfAJobThatSlurmMayHaveAccepted) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
