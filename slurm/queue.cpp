@@ -73,6 +73,11 @@ bool QueuedJob::is_active() const {
     return std::find(over.begin(), over.end(), state) == over.end();
 }
 
+std::string QueuedJob::text() const {
+    const bool has_reason = !reason.empty() && reason != "None";
+    return escaped(state) + (has_reason ? fmt::format(" ({})", escaped(reason)) : "");
+}
+
 std::optional<QueuedJob> parse_queue_line(std::string_view line) {
     std::array<std::string, 4> fields;
     for (std::size_t i = 0; i < fields.size(); ++i) {

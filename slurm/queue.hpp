@@ -20,6 +20,9 @@ struct QueuedJob {
 
     /// Whether it is pending, running, or about to be again.
     [[nodiscard]] bool is_active() const;
+
+    /// "RUNNING", "PENDING (JobHeldUser)".
+    [[nodiscard]] std::string text() const;
 };
 
 /// nullopt: Slurm does not, or no longer, know the job. Throws Error (unavailable): E-SLM-074 no squeue, E-SLM-113 no

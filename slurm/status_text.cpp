@@ -148,10 +148,7 @@ std::string slurm_line(const RunView& view) {
         return fmt::format("Slurm     job {} has left the queue\n", view.job);
     }
     const QueuedJob& job = *view.queued;
-    std::string text = fmt::format("Slurm     job {} {}", view.job, escaped(job.state));
-    if (!job.reason.empty() && job.reason != "None") {
-        text += fmt::format(" ({})", escaped(job.reason));
-    }
+    std::string text = fmt::format("Slurm     job {} {}", view.job, job.text());
     if (!job.nodes.empty()) {
         text += fmt::format(" on {}", escaped(job.nodes));
     }

@@ -52,7 +52,7 @@ void refuse_second_job(const ScriptPaths& paths) {
         throw Error(ExitCode::in_use,
                     {.id = "E-OUT-079",
                      .where = escaped(paths.run_folder.native()),
-                     .what = fmt::format("job {} ({}) was already submitted for it", earlier->job, escaped(job->state)),
+                     .what = fmt::format("job {}, {}, was already submitted for it", earlier->job, job->text()),
                      .hint = fmt::format("wait for it, or `{} cancel {}`", program_name(),
                                          escaped(paths.run_folder.native()))});
     }

@@ -120,7 +120,7 @@ TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
     slurm.add("sbatch", "read -r _ <>fifo; echo 7");
-    slurm.add("squeue", "echo 'PENDING|N/A||Priority'");
+    slurm.add("squeue", "echo 'PENDING|N/A||JobHeldUser'");
     ASSERT_EQ(::mkfifo((job.path() / "fifo").c_str(), 0600), 0);
     const auto start = [&] {
         return std::make_unique<Process>(launch_words(0, {"submit", "job.toml"}), ProcessOptions{.folder = job.path()});
@@ -139,6 +139,7 @@ TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
         EXPECT_EQ(refused.exit_code, 79) << refused.err;
         EXPECT_THAT(refused.err, HasSubstr("error[E-OUT-079]: "));
     }
+    EXPECT_THAT(later.err, HasSubstr("job 7, PENDING (JobHeldUser), was already submitted for it"));
 }
 
 TEST(Submit, LeavesNothingBehindOfAJobThatSbatchRejects) {

@@ -53,15 +53,7 @@ std::string queue_text(const RunView& view) {
     if (!view.trouble.empty()) {
         return fmt::format("job {}: Slurm does not answer ({})", view.job, escaped(view.trouble));
     }
-    if (!view.queued) {
-        return fmt::format("job {}", view.job);
-    }
-    const QueuedJob& job = *view.queued;
-    std::string text = fmt::format("job {} {}", view.job, escaped(job.state));
-    if (!job.reason.empty() && job.reason != "None") {
-        text += fmt::format(" ({})", escaped(job.reason));
-    }
-    return text;
+    return view.queued ? fmt::format("job {} {}", view.job, view.queued->text()) : fmt::format("job {}", view.job);
 }
 
 /// An earlier job that was killed has left a status as of one that runs.
