@@ -12,6 +12,9 @@
 namespace sluice {
 namespace {
 
+/// A shell's code where there is no such program, and the dynamic linker's where a library is missing.
+constexpr int not_found = 127;
+
 /// Whether sluice ends with it by itself.
 bool is_own(int code) {
     return code >= static_cast<int>(ExitCode::usage) && code <= static_cast<int>(ExitCode::checkpoint_damaged);
@@ -54,6 +57,9 @@ ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& a
     }
     if (is_own(launcher.code)) {
         return {.code = launcher.code};
+    }
+    if (!of_attempt && launcher.code == not_found) {
+        return {.code = static_cast<int>(ExitCode::unavailable)};
     }
     const bool before_first_chunk = !of_attempt || status->state == RunState::preparing;
     const bool by_signal = launcher.code == 128 + SIGUSR1 || launcher.code == 128 + SIGTERM ||

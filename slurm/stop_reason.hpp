@@ -36,9 +36,9 @@ struct LauncherEnd {
 
 /// Why `attempt` ended, by its status; but a SIGTERM that the launcher sent because a rank died, which rank 0 cannot
 /// know, counts as that death (internal). Without a final status, because the attempt died or never began, the
-/// launcher's code counts if it is one of sluice's; else it is 75 if the attempt was asked to stop before its first
-/// chunk (its script was, or an unprepared rank died of SIGUSR1), when its ranks end one another, and otherwise 70
-/// (internal).
+/// launcher's code counts if it is one of sluice's; else it is 69 (unavailable) if the launcher, or a library of the
+/// program, is missing, 75 if the attempt was asked to stop before its first chunk (its script was, or an unprepared
+/// rank died of SIGUSR1), when its ranks end one another, and otherwise 70 (internal).
 [[nodiscard]] ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt,
                                     const LauncherEnd& launcher);
 

@@ -44,6 +44,15 @@ TEST(StopReason, OfAnAttemptThatCouldNotTellIsTheLaunchersOrInternal) {
     }
 }
 
+TEST(StopReason, OfALauncherThatIsNotThereIsThatSomethingIsMissing) {
+    const RunStatus of_an_earlier_attempt{.job = "7", .restarts = 0};
+    const RunStatus of_this_one{.job = "7", .restarts = 1};
+
+    EXPECT_EQ(stop_reason(std::nullopt, attempt, {.code = 127}), (ScriptEnd{69, false}));
+    EXPECT_EQ(stop_reason(of_an_earlier_attempt, attempt, {.code = 127}), (ScriptEnd{69, false}));
+    EXPECT_EQ(stop_reason(of_this_one, attempt, {.code = 127}), (ScriptEnd{70, false})) << "a rank's own code";
+}
+
 TEST(StopReason, OfAnAttemptStoppedBeforeItsFirstChunkIsThatStop) {
     const RunStatus preparing{.job = "7", .restarts = 1};
     RunStatus running = preparing;
