@@ -217,7 +217,8 @@ std::string what_follows(const RunView& view) {
 std::string status_text(const RunView& view) {
     const std::string owner = view.owner.empty() ? std::string() : fmt::format("owner     {}\n", view.owner);
     if (!view.status) {
-        return owner + "state     no attempt has started\n" + slurm_line(view) + log_line(view);
+        const std::string state = view.untold.empty() ? "no attempt has started" : view.untold;
+        return fmt::format("{}state     {}\n{}{}", owner, state, slurm_line(view), log_line(view));
     }
     const RunStatus& status = *view.status;
     std::string text = owner + state_line(view) + missing_line(view) + attempt_line(view);

@@ -14,6 +14,7 @@ namespace sluice {
 struct RunView {
     std::string owner{};                 ///< The run's user; empty: the current one.
     std::optional<RunStatus> status{};   ///< As written by its rank 0.
+    std::string untold{};                ///< What is known of a run that has begun, where nobody can read its status.
     double age = 0;                      ///< Seconds since the status was written.
     bool gone = false;                   ///< Rank 0's process, on this host, has ended without writing its end.
     std::vector<std::string> missing{};  ///< Files of a complete output that are no longer there.

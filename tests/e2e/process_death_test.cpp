@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -248,6 +249,22 @@ TEST(KilledRun, IsCompleteOnceItHasAManifest) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("state     complete, exit code 0\n"));
     EXPECT_THAT(result.out, HasSubstr("3 of 3 items"));
+}
+
+TEST(RunWithoutAStatus, IsNotCalledOneThatHasNotBegun) {
+    const JobFolder killed(held_items());
+    ASSERT_EQ(end_by(SIGKILL, killed).exit_code, 128 + SIGKILL);
+    const JobFolder done(3);
+    ASSERT_EQ(done.run_alone({}).exit_code, 0);
+
+    for (const auto& [job, state] : {std::pair{&killed, "unknown, but an attempt has started"}, {&done, "complete"}}) {
+        const std::filesystem::path file = job->path() / "labels.csv.sluice/status.json";
+        write_file(file, R"({"state": 5)");
+        EXPECT_EQ(command(*job, "status").out,
+                  fmt::format("state     {}: its status.json is damaged, or another version's\n", state));
+        std::filesystem::remove(file);
+        EXPECT_EQ(command(*job, "status").out, fmt::format("state     {}: its status.json is missing\n", state));
+    }
 }
 
 TEST(RemovedRun, IsNotWatchedForEver) {

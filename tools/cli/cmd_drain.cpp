@@ -59,7 +59,7 @@ void refuse_where_nothing_runs(const RunPaths& paths) {
         return;
     }
     refuse_idle(files.run_folder,
-                !status ? "nothing to drain: no attempt has started"
+                !status ? "nothing to drain: no attempt is known to run"
                 : !status->end
                     ? fmt::format("nothing to drain: {} is gone", describe(*owner))
                     : fmt::format("nothing to drain: the last attempt has ended with exit code {}", status->end->code));

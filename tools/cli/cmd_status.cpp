@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include "core/commit/held_folder.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/error.hpp"
+#include "slurm/run_files.hpp"
 #include "slurm/status_text.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
@@ -45,6 +47,17 @@ void add_what_manifest_tells(const RunPaths& paths, RunView& view) {
     }
 }
 
+/// What there is to say of a run whose status is missing or cannot be read; empty: it has not begun.
+std::string what_folder_tells(const RunPaths& paths) {
+    const bool is_complete = status_of(paths.manifest()).has_value();
+    if (!is_complete && attempts_of(paths).empty()) {
+        return {};
+    }
+    const bool is_there = status_of(RunFiles{paths.run_folder()}.status()).has_value();
+    return fmt::format("{}: its status.json {}", is_complete ? "complete" : "unknown, but an attempt has started",
+                       is_there ? "is damaged, or another version's" : "is missing");
+}
+
 void look_for_output(const RunPaths& paths, RunView& view) {
     if (!view.status || !view.status->end || view.status->state != RunState::complete) {
         return;
@@ -64,6 +77,7 @@ bool print_status_of(const NamedRun& run, const ParsedArguments& parsed) {
     const bool clears = ::isatty(STDOUT_FILENO) == 1 && !json;
     while (is_in_place(run.paths.run_folder())) {
         RunView view = observer.look();
+        view.untold = view.status ? std::string() : what_folder_tells(run.paths);
         view.gone = is_gone(run.paths, view);
         add_what_manifest_tells(run.paths, view);
         look_for_output(run.paths, view);
