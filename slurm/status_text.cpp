@@ -227,8 +227,8 @@ std::string status_text(const RunView& view) {
     if (are_counted) {
         text += progress_line(status);
     }
-    const bool goes_on = !status.end && job_is_over(view).empty();
-    if (goes_on && status.state != RunState::preparing) {
+    const bool goes_on = !status.end && job_is_over(view).empty() && !view.gone;
+    if (goes_on && !is_stale(view) && status.state != RunState::preparing) {
         text += rate_line(status);
     }
     text += slurm_line(view) + chain_line(view) + log_line(view);

@@ -19,6 +19,7 @@
 namespace sluice {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -241,6 +242,8 @@ TEST(StatusText, SaysWhenTheRunHasFallenSilent) {
     EXPECT_THAT(
         status_text({.status = some_status(), .age = 100, .job = "7", .queued = QueuedJob{.state = "SUSPENDED"}}),
         HasSubstr("running when last seen, 00:01:40 ago: its job is suspended\n"));
+    EXPECT_THAT(status_text({.status = some_status(), .age = 1}), HasSubstr("; 00:00:59 left\n"));
+    EXPECT_THAT(status_text({.status = some_status(), .age = 100}), Not(HasSubstr(" left\n")));
 }
 
 TEST(StatusText, SaysThatItsJobHasEndedWithoutAWord) {
@@ -263,6 +266,8 @@ TEST(StatusText, SaysThatTheProcessIsGone) {
     const RunView view{.status = some_status(), .age = 100, .gone = true};
 
     EXPECT_THAT(status_text(view), HasSubstr("running when last seen, 00:01:40 ago: its process is gone\n"));
+    EXPECT_THAT(status_text({.status = some_status(), .age = 1, .gone = true}),
+                AllOf(Not(HasSubstr(" left\n")), Not(HasSubstr("results returned"))));
     EXPECT_TRUE(is_done(view));
     EXPECT_FALSE(is_done({.status = some_status(), .age = 100, .gone = true, .job = "7"})) << "Slurm queues it again";
 }
