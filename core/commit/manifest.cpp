@@ -179,7 +179,7 @@ std::optional<Manifest> read_manifest(const RunPaths& paths) {
                 {.id = "E-CKP-088",
                  .where = escaped(paths.manifest().native()),
                  .what = "is damaged: the output can no longer be checked",
-                 .hint = "remove it and run the same command again, which checks or recomputes the output"});
+                 .hint = "remove it and run its job again, which checks or recomputes the output"});
 }
 
 void check_published_sizes(const RunPaths& paths, const Manifest& manifest) {
