@@ -178,7 +178,13 @@ again=
 # Why the ranks ended is in status.json: the launcher's code may be that of a rank which it has ended itself. Whether
 # another attempt may follow is decided there, too, by SLUICE_RESUME, SLUICE_MAX and the attempt's number.
 read -r code again < <("$SLUICE_BIN" stop-reason --plan "$SLUICE_PLAN" --srun-rc "$rc" --drained "$drain")
-code=${code:-70}
+if [ -z "$code" ]; then
+    code=70
+    if [ ! -x "$SLUICE_BIN" ]; then
+        say "sluice: $SLUICE_BIN cannot be started on this node: it has to lie at the same path on every node"
+        code=69
+    fi
+fi
 if [ "$again" = yes ]; then
     if [ "$SLUICE_RESUME" = requeue ]; then
         if ask_slurm "for another attempt" scontrol requeue "$SLURM_JOB_ID"; then

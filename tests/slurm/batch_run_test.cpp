@@ -40,8 +40,15 @@ public:
 
     void add(const std::string& program, const std::string& body) const { slurm_.add(program, body); }
 
-    /// Its stderr. `variables` beside what the script gets from every job.
-    [[nodiscard]] std::string run(std::map<std::string, std::string> variables) const {
+    /// Its stderr; expects 75.
+    [[nodiscard]] std::string run(const std::map<std::string, std::string>& variables) const {
+        const ProcessResult result = run_to_end(variables);
+        EXPECT_EQ(result.exit_code, 75) << result.err;
+        return result.err;
+    }
+
+    /// `variables` beside what the script gets from every job.
+    [[nodiscard]] ProcessResult run_to_end(std::map<std::string, std::string> variables) const {
         const RunStatus status{
             .job = "7",
             .restarts = std::strtoull(variables["SLURM_RESTART_COUNT"].c_str(), nullptr, 10),
@@ -65,9 +72,7 @@ public:
             words.push_back(name + "=" + value);
         }
         words.insert(words.end(), {"bash", "script.sh"});
-        const ProcessResult result = Process(words, {.folder = run_folder()}).wait();
-        EXPECT_EQ(result.exit_code, 75) << result.err;
-        return result.err;
+        return Process(words, {.folder = run_folder()}).wait();
     }
 
     /// What the script has asked of Slurm for another attempt.
@@ -300,6 +305,16 @@ TEST(BatchRun, AsksForNoMoreCoresThanThereAre) {
     EXPECT_EQ(cpus_of_a_rank("2", asked), "2\n");
     asked["SLURM_JOB_CPUS_PER_NODE"] = "12";
     EXPECT_EQ(cpus_of_a_rank("2", asked), "3\n");
+}
+
+TEST(BatchRun, SaysThatItsNodeLacksTheProgram) {
+    const StoppedAttempt attempt;
+    attempt.add("srun", "exit 2");
+
+    const ProcessResult result = attempt.run_to_end({{"SLUICE_BIN", "/absent/sluice"}, {"SLUICE_RESUME", "manual"}});
+
+    EXPECT_EQ(result.exit_code, 69);
+    EXPECT_THAT(result.err, HasSubstr("sluice: /absent/sluice cannot be started on this node: it has to lie at the "));
 }
 
 TEST(BatchRun, SaysNothingOfAttemptsWhereNoneWereAskedFor) {
