@@ -55,6 +55,9 @@ ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& a
         }
         return end.again ? with_what_may_follow(end.code, attempt) : ScriptEnd{.code = end.code};
     }
+    if (of_attempt && launcher.published) {  // only its report was not ready yet
+        return {.code = static_cast<int>(ExitCode::ok)};
+    }
     if (is_own(launcher.code)) {
         return {.code = launcher.code};
     }

@@ -30,15 +30,17 @@ struct AttemptId {
 
 /// What a batch script knows about an attempt's end.
 struct LauncherEnd {
-    int code = 0;          ///< Exit code of srun or mpirun.
-    bool drained = false;  ///< The script was asked to stop and has forwarded the request.
+    int code = 0;            ///< Exit code of srun or mpirun.
+    bool drained = false;    ///< The script was asked to stop and has forwarded the request.
+    bool published = false;  ///< The output is complete.
 };
 
 /// Why `attempt` ended, by its status; but a SIGTERM that the launcher sent because a rank died, which rank 0 cannot
-/// know, counts as that death (internal). Without a final status, because the attempt died or never began, the
-/// launcher's code counts if it is one of sluice's; else it is 69 (unavailable) if the launcher, or a library of the
-/// program, is missing, 75 if the attempt was asked to stop before its first chunk (its script was, or an unprepared
-/// rank died of SIGUSR1), when its ranks end one another, and otherwise 70 (internal).
+/// know, counts as that death (internal). Without a final status, because the attempt died or never began, it is 0 if
+/// the attempt has published the output; the launcher's code counts if it is one of sluice's; else it is 69
+/// (unavailable) if the launcher, or a library of the program, is missing, 75 if the attempt was asked to stop before
+/// its first chunk (its script was, or an unprepared rank died of SIGUSR1), when its ranks end one another, and
+/// otherwise 70 (internal).
 [[nodiscard]] ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& attempt,
                                     const LauncherEnd& launcher);
 

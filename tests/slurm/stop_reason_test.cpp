@@ -44,6 +44,15 @@ TEST(StopReason, OfAnAttemptThatCouldNotTellIsTheLaunchersOrInternal) {
     }
 }
 
+TEST(StopReason, OfAnAttemptThatDiedOnceItsOutputWasCompleteIsThatItIs) {
+    const RunStatus unfinished{.job = "7", .restarts = 1};
+
+    EXPECT_EQ(stop_reason(unfinished, attempt, {.code = killed, .published = true}), (ScriptEnd{0, false}));
+    EXPECT_EQ(stop_reason(unfinished, attempt, {.code = 70, .published = true}), (ScriptEnd{0, false}));
+    EXPECT_EQ(stop_reason(std::nullopt, attempt, {.code = 73, .published = true}), (ScriptEnd{73, false}))
+        << "another job's output";
+}
+
 TEST(StopReason, OfALauncherThatIsNotThereIsThatSomethingIsMissing) {
     const RunStatus of_an_earlier_attempt{.job = "7", .restarts = 0};
     const RunStatus of_this_one{.job = "7", .restarts = 1};

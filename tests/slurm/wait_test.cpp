@@ -357,6 +357,31 @@ TEST(Status, OfAHostWhoseClockIsAheadIsOfNow) {
     EXPECT_THAT(result.out, HasSubstr("state     running, 0.0 s ago\n"));
 }
 
+TEST(JobThatDiesOnceItsOutputIsComplete, HasEndedWell) {
+    const JobFolder job(3);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("squeue", "echo 'FAILED|N/A|n0|OutOfMemory'");
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+    const std::filesystem::path folder = job.path() / "labels.csv.sluice";
+    RunStatus last = read_run_status(folder / "status.json").value_or(RunStatus{});
+    std::filesystem::remove_all(folder / "attempts");  // which say that its process was here
+    last.state = RunState::running;
+    last.job = "7";
+    last.host = "n0";
+    last.updated = unix_seconds() - 5;
+    last.end.reset();
+    ASSERT_EQ(write_run_status(folder / "status.json", last), 0);
+    write_submission(folder / "submitted.json", {.job = "7"});
+
+    const auto sluice = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"/usr/bin/env", "SLURM_JOB_ID=7", SLUICE_PROGRAM});
+        return Process(words, ProcessOptions{.folder = job.path()}).wait();
+    };
+
+    EXPECT_THAT(sluice({"status", "labels.csv"}).out, HasSubstr("state     complete, exit code 0\n"));
+    EXPECT_EQ(sluice({"stop-reason", "--plan", "labels.csv.sluice/plan.toml", "--srun-rc", "137"}).out, "0 no\n");
+}
+
 TEST(Status, StaysThatOfTheLivingAttemptWhichASubmittedJobMeets) {
     const JobFolder job(held_texts(40, 8));
     const FakePrograms slurm(FakePrograms::Others::seen);

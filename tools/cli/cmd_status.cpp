@@ -36,7 +36,10 @@ bool is_gone(const RunPaths& paths, const RunView& view) {
 
 /// A run that was killed once its output was complete could not say so any more.
 void add_what_manifest_tells(const RunPaths& paths, RunView& view) {
-    if ((view.gone || is_stale(view)) && status_of(paths.manifest())) {
+    if (!view.status || view.status->end) {
+        return;
+    }
+    if ((view.gone || is_stale(view) || is_done(view)) && status_of(paths.manifest())) {
         RunStatus& status = *view.status;
         status.state = RunState::complete;
         status.items_done = status.items;

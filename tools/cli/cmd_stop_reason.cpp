@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
+#include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
 #include "core/program_name.hpp"
 #include "core/standard_error.hpp"
@@ -39,14 +41,16 @@ int print_stop_reason(const ParsedArguments& parsed) {
     if (!parsed.has("srun-rc")) {
         refuse_usage(parsed.command, "got no --srun-rc");
     }
-    const LauncherEnd launcher{.code = parsed.options["srun-rc"].as<int>(),
-                               .drained = parsed.has("drained") && parsed.options["drained"].as<int>() != 0};
     if (!status_of(folder)) {  // no status, and nothing that another attempt could resume
         print(fmt::format("{} no\n", static_cast<int>(ExitCode::io_error)));
         return 0;
     }
     const HeldFolder held(folder, FolderTrust::only_mine);
     const AttemptId attempt = this_attempt();
+    const std::optional<RunPaths> run = find_run(folder);
+    const LauncherEnd launcher{.code = parsed.options["srun-rc"].as<int>(),
+                               .drained = parsed.has("drained") && parsed.options["drained"].as<int>() != 0,
+                               .published = run && status_of(run->manifest())};
     const ScriptEnd reason = stop_reason(read_run_status(RunFiles{folder}.status()), attempt, launcher);
     if (reason.used_up) {
         say_that_none_follows(attempt);
