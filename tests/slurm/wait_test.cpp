@@ -379,7 +379,9 @@ TEST(JobThatDiesOnceItsOutputIsComplete, HasEndedWell) {
     };
 
     EXPECT_THAT(sluice({"status", "labels.csv"}).out, HasSubstr("state     complete, exit code 0\n"));
-    EXPECT_EQ(sluice({"stop-reason", "--plan", "labels.csv.sluice/plan.toml", "--srun-rc", "137"}).out, "0 no\n");
+    const ProcessResult reason = sluice({"stop-reason", "--plan", "labels.csv.sluice/plan.toml", "--srun-rc", "137"});
+    EXPECT_EQ(reason.out, "0 no\n");
+    EXPECT_THAT(reason.err, HasSubstr("the output is complete"));
 }
 
 TEST(Status, StaysThatOfTheLivingAttemptWhichASubmittedJobMeets) {

@@ -55,6 +55,9 @@ int print_stop_reason(const ParsedArguments& parsed) {
     if (reason.used_up) {
         say_that_none_follows(attempt);
     }
+    if (reason.code == 0 && launcher.code != 0) {
+        say("sluice: the output is complete: what ended the ranks came after it\n");
+    }
     print(fmt::format("{} {}\n", reason.code, reason.again ? "yes" : "no"));
     return 0;
 }
