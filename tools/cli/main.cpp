@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -30,6 +31,12 @@ void keep_standard_streams() {
     }
 }
 
+/// Whatever the umask takes from others: a run opens again what it has made, as later attempts do.
+void leave_owner_access() {
+    const mode_t mask = ::umask(S_IRWXG | S_IRWXO);
+    ::umask(mask & ~S_IRWXU);
+}
+
 /// Before ranks communicate, all fail the same way, and of any command all have the same command line: only one reports
 /// it.
 bool leaves_it_to_the_first_rank(sluice::Arguments arguments, sluice::ExitCode code) {
@@ -53,6 +60,7 @@ int fail(const sluice::Failure& failure) {
 
 int sluice::main(int argc, char** argv, const Apps& apps) {
     keep_standard_streams();
+    leave_owner_access();
     ::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not end the job
     ::signal(SIGCHLD, SIG_DFL);  // ignored, as a parent may leave it, it would take children's ends away
     ::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit becomes an error of the write, with a message

@@ -124,6 +124,20 @@ TEST_F(Surroundings, WithAFolderOfPartsInOneThatMayNotBeWrittenRun) {
     EXPECT_EQ(::chmod(outer.c_str(), 0755), 0) << "or it cannot be removed";
 }
 
+TEST_F(Surroundings, WithAUmaskThatLocksTheirOwnerOutRunAllTheSame) {
+    std::vector<std::string> words = as_nobody();
+    words.insert(words.end(), {"/bin/sh", "-c", "umask 0177; exec \"$0\" \"$@\""});
+
+    const ProcessResult done = run(words, {"run", "job.toml", "--quiet"});
+    const ProcessResult again = run(words, {"run", "job.toml", "--quiet"});
+
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    struct stat made {};
+    ASSERT_EQ(::stat((folder_.path() / "labels.csv").c_str(), &made), 0);
+    EXPECT_EQ(made.st_mode & 0777, 0600U) << "others get no more than the umask allows";
+}
+
 TEST_F(Surroundings, WithoutThreadsSayWhatToRaise) {
     std::vector<std::string> words = as_nobody();
     words.insert(words.end(), {"/usr/bin/prlimit", "--nproc=1", "./sluice", "run", "job.toml"});
