@@ -57,6 +57,18 @@ void refuse_singletons(const Launch& launch, std::optional<std::uint32_t> world)
     }
 }
 
+constexpr int tag_text = 11;
+
+/// Calls `begin(piece, request)` for each piece of a message in turn, and sleeps until it is complete.
+template <class Byte, class Begin>
+void in_pieces(std::span<Byte> message, Begin begin) {
+    for (std::size_t i = 0; i < piece_count(message.size(), largest_message); ++i) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        begin(piece_at(message, largest_message, i), request);
+        wait_asleep(request);
+    }
+}
+
 std::vector<int> all_gather_numbers(MPI_Comm comm, int number) {
     int size = 0;
     check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
@@ -187,9 +199,25 @@ void MpiSession::broadcast_number(std::int64_t& number) {
 }
 
 std::vector<std::string> MpiSession::gather(const std::string& text) {
-    std::vector<std::string> texts = all_gather_texts(world_, text);
+    const auto length = static_cast<std::int64_t>(text.size());
+    std::vector<std::int64_t> lengths(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
+    complete_asleep("MPI_Igather", [&](MPI_Request* request) {
+        return MPI_Igather(&length, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, 0, world_, request);
+    });
+    std::vector<std::string> texts;
     if (rank_ != 0) {
-        texts.clear();
+        in_pieces(std::as_bytes(std::span(text)), [this](std::span<const std::byte> piece, MPI_Request& request) {
+            begin_send(piece, 0, tag_text, request);
+        });
+        return texts;
+    }
+    texts.push_back(text);
+    for (int rank = 1; rank < size_; ++rank) {
+        std::string& theirs =
+            texts.emplace_back(static_cast<std::size_t>(lengths[static_cast<std::size_t>(rank)]), '\0');
+        in_pieces(std::as_writable_bytes(std::span(theirs)), [&](std::span<std::byte> piece, MPI_Request& request) {
+            begin_receive(piece, rank, tag_text, request);
+        });
     }
     return texts;
 }
@@ -269,12 +297,9 @@ void wait_asleep(MPI_Request& request) {
 }
 
 void broadcast_asleep(MPI_Comm comm, std::span<std::byte> bytes) {
-    for (std::size_t i = 0; i < piece_count(bytes.size(), largest_message); ++i) {
-        const std::span<std::byte> piece = piece_at(bytes, largest_message, i);
-        complete_asleep("MPI_Ibcast", [&](MPI_Request* request) {
-            return MPI_Ibcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, 0, comm, request);
-        });
-    }
+    in_pieces(bytes, [comm](std::span<std::byte> piece, MPI_Request& request) {
+        check_mpi(MPI_Ibcast(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, 0, comm, &request), "MPI_Ibcast");
+    });
 }
 
 }  // namespace sluice

@@ -21,7 +21,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr std::size_t most_spans_of_run = 2'000'000;  // some 250 MB
-constexpr std::size_t most_of_rank = 200'000;         // fits a message between ranks
+constexpr std::size_t most_of_rank = 200'000;         // some 25 to 50 MB, which rank 0 holds of each
 constexpr std::size_t least_of_rank = 2'000;
 constexpr std::string_view file_start = "{\"otherData\": {\"format\": \"sluice trace\"";
 
