@@ -62,7 +62,8 @@ public:
 
     std::uint32_t read(std::uint64_t first, std::uint32_t count, std::span<std::byte> to) const override {
         expects(first <= layout_.count && count <= layout_.count - first, "ItemSource::read stays inside the items");
-        expects(to.size() == count * codec_.shape().input_bytes, "ItemSource::read has room for exactly its items");
+        expects(to.size() == std::size_t{count} * codec_.shape().input_bytes,
+                "ItemSource::read has room for exactly its items");
         switch (layout_.form) {
             case ItemForm::packed:
                 read_packed(first, count, to);

@@ -163,5 +163,17 @@ TEST_F(BinarySource, RefusesReadsBeyondItsItems) {
     EXPECT_NO_THROW(source->read(2, 0, {}));
 }
 
+TEST_F(BinarySource, TakesNoRoomThatIsTooSmallBy4GiB) {
+    constexpr std::uint32_t item_bytes = 65'537;
+    constexpr std::uint32_t items = 65'536;  // times item_bytes: 2^32 + items
+    const FakeCodec codec(item_bytes);
+    const JobConfig::Input in = input("", InputFormat::u8);
+    std::filesystem::resize_file(in.paths.front(), std::uint64_t{items} * item_bytes);
+    const auto source = open_input(in, codec);
+    std::vector<std::byte> room(items);
+
+    EXPECT_THROW(source->read(0, items, room), ContractViolation);
+}
+
 }  // namespace
 }  // namespace sluice::test
