@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/checksum.hpp"
+#include "core/clock.hpp"
 #include "core/error.hpp"
 #include "core/paths.hpp"
 
@@ -35,6 +36,10 @@ std::int64_t file_clock() {
     ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
     return nanoseconds_of(now);
 }
+
+/// A file that does not settle is being written: who reads it then meets the change, instead of waiting for its end.
+constexpr std::chrono::milliseconds longest_settling{1200};
+constexpr std::chrono::milliseconds between_looks{1};
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* operation, int error) {
     throw Error(ExitCode::io_error, {.id = "E-IO-003",
@@ -107,14 +112,15 @@ bool is_same_file(const struct stat& a, const struct stat& b) {
 }  // namespace
 
 WatchedFile::WatchedFile(Descriptor file, std::filesystem::path path) : file_(std::move(file)), path_(std::move(path)) {
+    const Instant end = Clock::now() + longest_settling;
     for (;;) {
         const std::int64_t before = file_clock();
         opened_ = status_of_open(file_, path_);
         times_show_changes_ = is_settled(opened_, before);
-        if (times_show_changes_ || is_sampled_whole(size())) {
+        if (times_show_changes_ || is_sampled_whole(size()) || Clock::now() > end) {
             break;
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(between_looks);
     }
     status_changed_.store(nanoseconds_of(opened_.st_ctim));
     stamp_ = stamp_of(file_, size(), path_);

@@ -21,7 +21,8 @@ namespace sluice {
 class WatchedFile {
 public:
     /// `file` is open for reading and was found at `path`. If the sample is not the whole file, waits until the file
-    /// system's clock has passed the last change, so that a further one shows in the times. Throws Error (io_error).
+    /// system's clock has passed the last change, so that a further one shows in the times; but only briefly for a file
+    /// that somebody keeps writing. Throws Error (io_error).
     WatchedFile(Descriptor file, std::filesystem::path path);
 
     [[nodiscard]] std::uint64_t size() const noexcept { return static_cast<std::uint64_t>(opened_.st_size); }

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "core/error.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -94,6 +97,27 @@ TEST_F(WatchedFileTest, SeesARewriteWhoseTimeIsSetBack) {
         EXPECT_THAT(watched.change(), HasSubstr("changed while running"));
         EXPECT_THAT(watched.change_of_content(), HasSubstr("changed while running"));
     }
+}
+
+TEST_F(WatchedFileTest, OpensAFileThatIsWrittenAllTheTime) {
+    const std::filesystem::path path = write("a", std::string(sampled_in_part, 'x'));
+    std::atomic<bool> has_begun{false};
+    std::jthread writer([&](const std::stop_token& stop) {
+        const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        while (!stop.stop_requested()) {
+            EXPECT_EQ(::pwrite(file.number(), "x", 1, 0), 1);
+            has_begun = true;
+            has_begun.notify_one();
+        }
+    });
+    has_begun.wait(false);
+
+    const WatchedFile watched = open_watched(path);
+
+    writer = {};
+    EXPECT_EQ(watched.stamp(), stamp_of(path));
+    rewrite(path, 10, "other");
+    EXPECT_THAT(watched.change(), HasSubstr("changed while running"));
 }
 
 TEST_F(WatchedFileTest, SeesAFileCutShortOrGrown) {
