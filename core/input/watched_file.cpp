@@ -26,15 +26,17 @@ constexpr std::uint64_t most_blocks = 64;
 /// Of a kernel's clock for files, at most: HZ is 100 or more. A file whose time lies further ahead has another clock.
 constexpr std::int64_t longest_tick = 10'000'000;
 
+constexpr std::int64_t second = 1'000'000'000;
+
 std::int64_t nanoseconds_of(const timespec& time) {
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+    return std::int64_t{time.tv_sec} * second + time.tv_nsec;
 }
 
 /// By which file systems stamp changes.
-std::int64_t file_clock() {
+timespec file_clock() {
     timespec now = {};
     ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    return nanoseconds_of(now);
+    return now;
 }
 
 /// A file that does not settle is being written: who reads it then meets the change, instead of waiting for its end.
@@ -58,12 +60,6 @@ struct stat status_of_open(const Descriptor& file, const std::filesystem::path& 
 
 bool is_sampled_whole(std::uint64_t size) {
     return size <= most_blocks * block_bytes;
-}
-
-/// Whether a change from `before` on leaves another time than the last one: within the same tick it does not.
-bool is_settled(const struct stat& status, std::int64_t before) {
-    const std::int64_t ahead = nanoseconds_of(status.st_ctim) - before;
-    return ahead < 0 || ahead > longest_tick;
 }
 
 struct Block {
@@ -111,12 +107,19 @@ bool is_same_file(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
+bool is_settled(const timespec& last_change, const timespec& now) noexcept {
+    // File systems that keep whole seconds, as Lustre does, leave no other time until the second is over.
+    const std::int64_t step = last_change.tv_nsec == 0 ? second : 1;
+    const std::int64_t ahead = nanoseconds_of(last_change) - nanoseconds_of(now);
+    return ahead + step <= 0 || ahead > longest_tick;
+}
+
 WatchedFile::WatchedFile(Descriptor file, std::filesystem::path path) : file_(std::move(file)), path_(std::move(path)) {
     const Instant end = Clock::now() + longest_settling;
     for (;;) {
-        const std::int64_t before = file_clock();
+        const timespec before = file_clock();
         opened_ = status_of_open(file_, path_);
-        times_show_changes_ = is_settled(opened_, before);
+        times_show_changes_ = is_settled(opened_.st_ctim, before);
         if (times_show_changes_ || is_sampled_whole(size()) || Clock::now() > end) {
             break;
         }

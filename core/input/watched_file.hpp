@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstddef>
@@ -13,6 +14,9 @@
 #include "core/descriptor.hpp"
 
 namespace sluice {
+
+/// Whether a change of a file from `now` on, by the clock of its file system, leaves another time than the last one.
+[[nodiscard]] bool is_settled(const timespec& last_change, const timespec& now) noexcept;
 
 /// An open file, and whether its content, or that of its path, has changed since. Thread-safe.
 ///

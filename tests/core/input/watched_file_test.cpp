@@ -52,6 +52,20 @@ std::string stamp_of(const std::filesystem::path& path) {
     return open_watched(path).stamp();
 }
 
+TEST(IsSettled, WhenTheNextChangeLeavesAnotherTime) {
+    const auto settled = [](const timespec& last_change, const timespec& now) { return is_settled(last_change, now); };
+    constexpr timespec fine{.tv_sec = 100, .tv_nsec = 4'000'000};
+    EXPECT_FALSE(settled(fine, fine));
+    EXPECT_TRUE(settled(fine, {.tv_sec = 100, .tv_nsec = 4'000'001}));
+    EXPECT_FALSE(settled(fine, {.tv_sec = 99, .tv_nsec = 999'000'000})) << "a tick may be 10 ms";
+    EXPECT_TRUE(settled(fine, {.tv_sec = 99, .tv_nsec = 0})) << "of another clock";
+
+    constexpr timespec whole{.tv_sec = 100, .tv_nsec = 0};
+    EXPECT_FALSE(settled(whole, whole));
+    EXPECT_FALSE(settled(whole, {.tv_sec = 100, .tv_nsec = 999'999'999}));
+    EXPECT_TRUE(settled(whole, {.tv_sec = 101, .tv_nsec = 0}));
+}
+
 TEST_F(WatchedFileTest, KnowsACopyByItsContent) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{12}, sampled_in_part}) {
         const std::filesystem::path file = write("a", std::string(size, 'x'));
