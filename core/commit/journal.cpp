@@ -23,6 +23,19 @@ std::uint32_t crc_of(const JournalEntry& entry) {
     return crc32c(std::as_bytes(std::span(&entry, 1)).first(offsetof(JournalEntry, crc)));
 }
 
+/// Adds the valid entries that `bytes` begins with. Returns whether all of it is valid.
+bool add_entries(JournalPrefix& prefix, std::span<const std::byte> bytes, std::uint32_t attempt) {
+    for (; bytes.size() >= JournalEntry::bytes; bytes = bytes.subspan(JournalEntry::bytes)) {
+        const std::optional<JournalEntry> entry = decode_journal_entry(bytes.first(JournalEntry::bytes));
+        if (!entry || entry->attempt != attempt || entry->sequence != prefix.entries.size()) {
+            return false;
+        }
+        prefix.entries.push_back(*entry);
+        prefix.bytes += JournalEntry::bytes;
+    }
+    return bytes.empty();
+}
+
 }  // namespace
 
 std::array<std::byte, JournalEntry::bytes> encode(JournalEntry entry) {
@@ -70,30 +83,6 @@ void Journal::append(std::span<JournalEntry> entries, Durability durability) {
         file_.sync_data();
     }
     fault_point("jrn.synced");
-}
-
-namespace {
-
-/// Adds the valid entries that `bytes` begins with. Returns whether all of it is valid.
-bool add_entries(JournalPrefix& prefix, std::span<const std::byte> bytes, std::uint32_t attempt) {
-    for (; bytes.size() >= JournalEntry::bytes; bytes = bytes.subspan(JournalEntry::bytes)) {
-        const std::optional<JournalEntry> entry = decode_journal_entry(bytes.first(JournalEntry::bytes));
-        if (!entry || entry->attempt != attempt || entry->sequence != prefix.entries.size()) {
-            return false;
-        }
-        prefix.entries.push_back(*entry);
-        prefix.bytes += JournalEntry::bytes;
-    }
-    return bytes.empty();
-}
-
-}  // namespace
-
-JournalPrefix decode_journal(std::span<const std::byte> bytes, std::uint32_t attempt) {
-    JournalPrefix prefix;
-    add_entries(prefix, bytes, attempt);
-    prefix.ignored = bytes.size() - prefix.bytes;
-    return prefix;
 }
 
 JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t attempt) {

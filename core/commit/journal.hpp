@@ -76,9 +76,6 @@ struct JournalPrefix {
     std::uint64_t ignored = 0;  ///< Bytes after them.
 };
 
-/// `bytes`: content of the journal.
-[[nodiscard]] JournalPrefix decode_journal(std::span<const std::byte> bytes, std::uint32_t attempt);
-
 /// Empty if the file does not exist.
 [[nodiscard]] JournalPrefix read_journal(const std::filesystem::path& path, std::uint32_t attempt);
 

@@ -1,8 +1,11 @@
 #include "core/commit/journal.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/commit/attempt_journal.hpp"
+#include "core/descriptor.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
 namespace sluice::test {
@@ -64,14 +67,16 @@ TEST_F(JournalTest, IsEmptyWhenItIsMissing) {
 
 TEST_F(JournalTest, IsCutAtTheRecordInWhichAnyByteHasChanged) {
     const std::vector<JournalEntry> entries = write(journal_entrys);
-    std::string text = contents(file());
+    const std::string text = contents(file());
     ASSERT_EQ(text.size(), 64U * journal_entrys);
 
+    const Descriptor disk(::open(file().c_str(), O_WRONLY | O_CLOEXEC));
     std::size_t undetected = 0;
     for (std::size_t at = 0; at < text.size(); ++at) {
-        text[at] = static_cast<char>(~text[at]);
-        const JournalPrefix prefix = decode_journal(bytes_of(text), attempt);
-        text[at] = static_cast<char>(~text[at]);
+        const char other = static_cast<char>(~text[at]);
+        ASSERT_EQ(::pwrite(disk.number(), &other, 1, static_cast<off_t>(at)), 1);
+        const JournalPrefix prefix = read_journal(file(), attempt);
+        ASSERT_EQ(::pwrite(disk.number(), &text[at], 1, static_cast<off_t>(at)), 1);
         const bool right = prefix.entries.size() == at / 64 && prefix.bytes == at / 64 * 64 &&
                            prefix.ignored == text.size() - prefix.bytes &&
                            std::equal(prefix.entries.begin(), prefix.entries.end(), entries.begin());
@@ -83,11 +88,11 @@ TEST_F(JournalTest, IsCutAtTheRecordInWhichAnyByteHasChanged) {
 
 TEST_F(JournalTest, KeepsTheWholeRecordsOfEveryLengthThatItIsCutTo) {
     const std::vector<JournalEntry> entries = write(journal_entrys);
-    const std::string text = contents(file());
 
     std::size_t wrong = 0;
-    for (std::size_t length = 0; length <= text.size(); ++length) {
-        const JournalPrefix prefix = decode_journal(bytes_of(text).first(length), attempt);
+    for (std::size_t length = 64 * journal_entrys + 1; length-- > 0;) {
+        std::filesystem::resize_file(file(), length);
+        const JournalPrefix prefix = read_journal(file(), attempt);
         const bool right = prefix.entries.size() == length / 64 && prefix.ignored == length % 64 &&
                            std::equal(prefix.entries.begin(), prefix.entries.end(), entries.begin());
         wrong += right ? 0 : 1;
@@ -99,10 +104,14 @@ TEST_F(JournalTest, KeepsTheWholeRecordsOfEveryLengthThatItIsCutTo) {
 TEST_F(JournalTest, EndsWhereAEntryIsMissingOrOfAnotherAttempt) {
     write(10);
     const std::string text = contents(file());
+    const auto entries_in = [&](const std::string& other) {
+        write_file(file(), other);
+        return read_journal(file(), attempt).entries.size();
+    };
 
-    EXPECT_EQ(decode_journal(bytes_of(text.substr(0, 128) + text.substr(192)), attempt).entries.size(), 2U);
-    EXPECT_EQ(decode_journal(bytes_of(text.substr(0, 128) + text), attempt).entries.size(), 2U);
-    EXPECT_EQ(decode_journal(bytes_of(text), attempt + 1).entries.size(), 0U);
+    EXPECT_EQ(entries_in(text.substr(0, 128) + text.substr(192)), 2U);
+    EXPECT_EQ(entries_in(text.substr(0, 128) + text), 2U);
+    EXPECT_EQ(read_journal(file(), attempt + 1).entries.size(), 0U);
 }
 
 TEST_F(JournalTest, IsNeverWrittenOver) {
