@@ -242,6 +242,10 @@ void MpiSession::barrier() {
     complete_asleep("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(world_, request); });
 }
 
+void MpiSession::node_barrier() {
+    complete_asleep("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(node_, request); });
+}
+
 void MpiSession::send(std::span<const std::byte> bytes, int to, int tag) {
     check_mpi(MPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, world_), "MPI_Send");
 }

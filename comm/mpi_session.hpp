@@ -66,6 +66,7 @@ public:
     [[nodiscard]] std::vector<std::string> node_all_gather(const std::string& text);
 
     void barrier();
+    void node_barrier();  ///< Of the ranks of this node.
 
     // A message from one rank to another. begin_send() and begin_receive() need their bytes until `request` is
     // complete.

@@ -73,7 +73,7 @@ void pack_once_per_node(MpiSession& session, PackedWeights& weights, std::uint32
         memory = NodeMemory::of_process(weights.bytes());
     }
     weights.pack(std::move(memory), share, threads);
-    complete_asleep("MPI_Ibarrier", [&](MPI_Request* request) { return MPI_Ibarrier(session.node(), request); });
+    session.node_barrier();
 }
 
 std::vector<bool> share_on_root_node(MpiSession& session, NodeMemory& memory) {

@@ -90,7 +90,7 @@ RankBoard::RankBoard(MpiSession& session)
     int unit = 0;
     check_mpi(MPI_Win_shared_query(window_, 0, &size, &unit, &base), "MPI_Win_shared_query");
     lay_out(static_cast<std::byte*>(base), mine_ == 0);
-    session.barrier();
+    session.node_barrier();
     take_place(session.rank());
 }
 
