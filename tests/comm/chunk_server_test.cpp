@@ -3,18 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <memory>
-#include <optional>
 #include <span>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "core/checksum.hpp"
 #include "core/error.hpp"
 #include "tests/support/fake_job.hpp"
-#include "tests/support/growing_source.hpp"
 
 namespace sluice {
 namespace {
@@ -111,97 +105,6 @@ constexpr Requester rank_1_device_0{1, 0, 0};
 
 bool same(const Requester& a, const Requester& b) {
     return a.rank == b.rank && a.device == b.device && a.slot == b.slot;
-}
-
-class OpenGrid : public testing::TestWithParam<std::tuple<Distribution, std::uint64_t>> {};
-
-TEST_P(OpenGrid, EndsWhereTheInputIsFoundToEnd) {
-    const auto [distribution, items] = GetParam();
-    const ChunkGrid grid(items, 2);
-    const ChunkGrid open(100, 2);
-    Doorbell bell;
-    test::GrowingSource source(items);
-    source.know(items / 2);
-    MemoryWriter writer;
-    ReadAhead input(source, open, {.input_bytes = fake_input_bytes, .staged = 4, .readers = 2}, bell);
-    OrderedResults results(writer, open, fake_output_bytes, 4, bell);
-    ChunkServer server(open, input, results, {.distribution = distribution, .devices_of_rank = {2, 1}, .depth = 1});
-    std::vector<Chunk> granted;
-    std::size_t ended = 0;
-    const auto request = [&](const Requester& who) { server.request(who); };
-    for (const Requester& who : {rank_0_device_0, rank_0_device_1, rank_1_device_0}) {
-        request(who);
-    }
-
-    while (ended < 3) {
-        const std::uint32_t seen = bell.listen();
-        const auto grant = server.next_grant();
-        if (!grant) {
-            if (results.chunks_written() == granted.size()) {
-                source.know_all();
-            }
-            bell.wait(seen);
-        } else if (grant->chunk.end_of_input()) {
-            ++ended;
-        } else {
-            granted.push_back(grant->chunk);
-            server.release(grant->chunk);
-            const std::span<std::byte> place = server.place(grant->chunk, grant->to.rank);
-            std::ranges::fill(place, std::byte{1});
-            server.arrived(grant->chunk, grant->to.rank, checksum_of(place));
-            request(grant->to);
-        }
-    }
-    for (std::uint32_t seen = bell.listen(); !server.all_written(); seen = bell.listen()) {
-        bell.wait(seen);
-    }
-    results.stop();
-
-    std::ranges::sort(granted, {}, &Chunk::id);
-    ASSERT_EQ(granted.size(), grid.chunks());
-    for (std::uint64_t id = 0; id < grid.chunks(); ++id) {
-        EXPECT_EQ(granted[id], grid.at(id));
-    }
-    EXPECT_EQ(server.end(), grid.chunks());
-    EXPECT_EQ(server.grid().items(), items);
-    EXPECT_EQ(writer.results.size(), items);
-}
-
-INSTANTIATE_TEST_SUITE_P(Ends, OpenGrid,
-                         testing::Combine(testing::Values(Distribution::pull, Distribution::fixed),
-                                          testing::Values(1, 2, 3, 17, 24, 25)));
-
-TEST(ChunkServer, GrantsAsManyItemsAsThereAreIfTheEndIsFoundWhileItTakesThem) {
-    const ChunkGrid open(100, 2);
-    Doorbell bell;
-    test::GrowingSource source(3);
-    source.know(2);
-    MemoryWriter writer;
-    ReadAhead input(source, open, {.input_bytes = fake_input_bytes, .staged = 4}, bell);
-    OrderedResults results(writer, open, fake_output_bytes, 4, bell);
-    ChunkServer server(open, input, results, {.devices_of_rank = {1}, .depth = 2});
-    server.request(rank_0_device_0);
-    for (std::uint32_t seen = bell.listen(); !server.next_grant(); seen = bell.listen()) {
-        bell.wait(seen);
-    }
-    bool has_found = false;
-    source.on_known = [&] {
-        if (!std::exchange(has_found, true)) {
-            source.know_all();
-            for (std::uint32_t seen = bell.listen(); !input.take(1); seen = bell.listen()) {
-                bell.wait(seen);
-            }
-        }
-    };
-    server.request(rank_0_device_0);
-
-    const std::optional<Grant> grant = server.next_grant();
-
-    ASSERT_TRUE(has_found);
-    ASSERT_TRUE(grant);
-    EXPECT_EQ(grant->chunk, ChunkGrid(3, 2).at(1));
-    EXPECT_EQ(grant->items.size(), fake_input_bytes);
-    EXPECT_EQ(server.end(), 2U);
 }
 
 TEST(ChunkServer, ServesPullsInTheOrderInWhichTheyCame) {

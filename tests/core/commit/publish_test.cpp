@@ -146,6 +146,15 @@ TEST_P(Publish, ChecksTheSizesOfWhatIsThere) {
               "restore it, or remove " + quoted(run_.paths().manifest().native()) + " to recompute it");
 }
 
+TEST_P(Publish, PromisesNothingOfAPartThatWasCutAfterItWasSealed) {
+    const auto run = finished_run();
+    std::filesystem::resize_file(part_file(run_.paths().attempt(1), 0), 5);
+
+    EXPECT_ANY_THROW(run->publish());
+
+    EXPECT_FALSE(std::filesystem::exists(run_.paths().manifest()));
+}
+
 TEST_P(Publish, IsLeftToANewerAttemptThatHasNothingYet) {
     const auto run = finished_run();
     const auto newer = AttemptFolder::acquire(run_.paths(), this_process("", 0), std::chrono::seconds(0));
