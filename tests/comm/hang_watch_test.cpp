@@ -5,6 +5,9 @@
 
 #include <array>
 #include <deque>
+#include <optional>
+
+#include "tests/comm/node_boards.hpp"
 
 namespace sluice {
 namespace {
@@ -248,6 +251,67 @@ TEST_F(Watch, CallsARankSilentThatHoldsAChunkUnlessRank0WasGivenUpItself) {
     EXPECT_THAT(given_up->what, HasSubstr("ended the job meanwhile: rank 0 on n07 hangs"));
 }
 
+TEST_F(Watch, CallsItselfSilentForNoChunkThatItHolds) {
+    book_.granted({.id = 0, .first = 0, .count = 4}, 0);
+    begin();
+
+    EXPECT_FALSE(look_after(60s)) << "its own activities tell";
+}
+
+TEST_F(Watch, WaitsForARankThatHasNotBegun) {
+    GrantBook book(4, 2);
+    activities_.add(ActivityKind::writer, "writer").wait(Stage::gather, 4);
+    activities_.add(ActivityKind::device, "device 0").wait(Stage::scatter);
+    watch_.begin({.timeout = timeout, .devices = 1, .book = &book, .hosts = {"n07", "n08"}});
+    EXPECT_FALSE(look_after(60s));
+
+    book.heard(1);
+
+    EXPECT_TRUE(look_after(2s));
+}
+
+/// Of a node's two ranks.
+class WatchOfTwo : public testing::Test {
+protected:
+    /// Seconds until the rank at `place` reports a hang; nullopt: none within a minute.
+    std::optional<int> seconds_to_a_hang(std::size_t place, const Activities& activities, bool root_beats) {
+        HangWatch watch(boards_[place], activities, "n07");
+        watch.begin({.timeout = timeout});
+        Instant now{};
+        for (int second = 0; second < 60; ++second, now += 1s) {
+            boards_[0].mine().beat.fetch_add(root_beats ? 1 : 0);
+            if (watch.look(now, RunPhase::serving, std::nullopt)) {
+                return second;
+            }
+        }
+        return std::nullopt;
+    }
+
+    std::deque<RankBoard> boards_ = test::boards_of_node(2);
+};
+
+TEST_F(WatchOfTwo, MissesAProcessThatIsNotScheduledUntilItHasEnded) {
+    const Activities none;
+    EXPECT_EQ(seconds_to_a_hang(0, none, true), std::nullopt) << "it is not watched yet";
+    boards_[1].mine().beat.store(1);
+    EXPECT_NE(seconds_to_a_hang(0, none, true), std::nullopt);
+
+    boards_[1].mine().ended.store(1);
+
+    EXPECT_EQ(seconds_to_a_hang(0, none, true), std::nullopt);
+}
+
+TEST_F(WatchOfTwo, LetsRank0GoFirstIfThatIsWell) {
+    Activities activities;
+    activities.add(ActivityKind::device, "device 0").work(Stage::compute, 5);
+
+    const auto alone = seconds_to_a_hang(1, activities, false);
+    const auto after_root = seconds_to_a_hang(1, activities, true);
+
+    ASSERT_TRUE(alone && after_root);
+    EXPECT_GT(*after_root, *alone);
+}
+
 /// The same of rank 3, on a node without rank 0.
 class WatchOfAnotherNode : public Watch {
 protected:
@@ -294,6 +358,23 @@ TEST_F(WatchOfAnotherNode, NoticesThatRank0IsSilent) {
     EXPECT_THAT(hang->what, HasSubstr("no heartbeat"));
     EXPECT_THAT(hang->dump, testing::StartsWith("rank 0 on n01: silent for"));
     EXPECT_THAT(hang->dump, HasSubstr("rank 3 on n07"));
+}
+
+TEST_F(WatchOfAnotherNode, GivesSignsOfLifeUntilADeviceHangs) {
+    Activity& device = activities_.add(ActivityKind::device, "device 0");
+    for (int second = 0; second < 20; ++second) {
+        device.work(Stage::compute, 5);
+        EXPECT_FALSE(look_after(1s));
+    }
+    EXPECT_GT(board_.mine().heartbeats.load(), 0U);
+    EXPECT_TRUE(look_after(20s));
+    const std::uint32_t signs = board_.mine().heartbeats.load();
+
+    for (int second = 0; second < 10; ++second) {
+        EXPECT_TRUE(look_after(1s));
+    }
+
+    EXPECT_EQ(board_.mine().heartbeats.load(), signs);
 }
 
 TEST_F(WatchOfAnotherNode, LooksForRank0WhileThatPublishes) {
