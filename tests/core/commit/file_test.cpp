@@ -5,13 +5,17 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <iterator>
+#include <vector>
 
 #include "core/paths.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/fault_injection.hpp"
+#include "tests/support/kept_effects.hpp"
 
 namespace sluice::test {
 namespace {
@@ -118,6 +122,18 @@ TEST_F(FileTest, ReportsTheLimitOfFileSizes) {
     });
 
     EXPECT_EQ(child.wait().exit_code, 74);
+}
+
+TEST_F(FileTest, WritesATextThatIsDurableUnderItsNameInEachOfItsSteps) {
+    using Kind = FileEffect::Kind;
+    start_keeping_effects();
+
+    write_text_durably(path(), "text");
+
+    std::vector<Kind> kinds;
+    std::ranges::transform(kept_effects(), std::back_inserter(kinds), &FileEffect::kind);
+    stop_keeping_effects();
+    EXPECT_THAT(kinds, ElementsAre(Kind::create, Kind::write, Kind::sync, Kind::rename, Kind::sync_folder));
 }
 
 TEST_F(FileTest, WritesATextWholeOrNotAtAll) {

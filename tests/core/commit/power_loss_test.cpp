@@ -28,7 +28,7 @@ CommittedOutputOptions options_of(const RunFolder& folder) {
 }
 
 /// An attempt that ends where `fault` makes it fail; "": nowhere. True: it did.
-bool attempt(const RunFolder& folder, const std::string& fault, Story& story) {
+bool attempt(const RunFolder& folder, const std::string& fault, Story& story, CommittedOutputOptions options) {
     if (fault.empty()) {
         disarm_faults();
     } else {
@@ -36,7 +36,7 @@ bool attempt(const RunFolder& folder, const std::string& fault, Story& story) {
     }
     bool ended = false;
     try {
-        CommittedOutput run(options_of(folder));
+        CommittedOutput run(std::move(options));
         for (std::uint64_t id = run.complete() ? folder.job().grid().chunks() : run.first_chunk();
              id < folder.job().grid().chunks(); ++id) {
             append_until(run, folder.job(), id + 1);
@@ -53,6 +53,10 @@ bool attempt(const RunFolder& folder, const std::string& fault, Story& story) {
         ended = true;
     }
     return ended;
+}
+
+bool attempt(const RunFolder& folder, const std::string& fault, Story& story) {
+    return attempt(folder, fault, story, options_of(folder));
 }
 
 /// Makes `tree` what the power left, and lets the next attempt continue. Empty: it does, and everything that was said
@@ -116,8 +120,11 @@ protected:
 
     /// The first problem when power is lost during one whole attempt, in which `fault` happens and is no failure.
     std::string problem_during_an_attempt(const std::string& fault, int& states) const {
+        return problem_during_an_attempt(fault, states, options_of(folder_));
+    }
+    std::string problem_during_an_attempt(const std::string& fault, int& states, CommittedOutputOptions options) const {
         Story story;
-        attempt(folder_, fault, story);
+        attempt(folder_, fault, story, std::move(options));
         EXPECT_GT(story.complete, 0U);
         story.effects = kept_effects();
         stop_keeping_effects();
@@ -133,6 +140,17 @@ TEST_P(PowerLoss, AtAnyMomentTakesNothingThatWasSaidToBeThere) {
     EXPECT_EQ(problem_during_an_attempt("", states), "");
 
     RecordProperty("states", states);
+    EXPECT_GT(states, 60);
+}
+
+TEST_P(PowerLoss, TakesNothingFromAnAttemptThatBeganBeforeItsItemsWereCounted) {
+    CommittedOutputOptions options = options_of(folder_);
+    options.count = [items = options.items](UntilCounted) { return std::optional(CountedItems{.items = items}); };
+    options.items += 7;
+    int states = 0;
+
+    EXPECT_EQ(problem_during_an_attempt("", states, std::move(options)), "");
+
     EXPECT_GT(states, 60);
 }
 

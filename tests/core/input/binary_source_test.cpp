@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <chrono>
 #include <limits>
 
 #include "tests/core/input/io_fixture.hpp"
@@ -150,6 +151,19 @@ TEST_F(BinarySource, FindsOutThatTheFileWasCutWhileInUse) {
         const Error error = error_of([&] { source->read(3, 1, item); });
         EXPECT_EQ(error.text().id, "E-INP-034");
         EXPECT_EQ(error.code(), ExitCode::bad_data);
+    }
+}
+
+TEST_F(BinarySource, FindsOutThatTheFileWasRewrittenWhileInUse) {
+    for (const InputFormat format : {InputFormat::u8, InputFormat::onehot_f32}) {
+        const JobConfig::Input in = input(bytes_of(dense_items(4)), format);
+        const auto source = open_input(in, codec_);
+
+        const auto later = std::filesystem::last_write_time(in.paths.front()) + std::chrono::seconds(2);
+        std::filesystem::last_write_time(in.paths.front(), later);
+
+        std::vector<std::byte> item(item_floats);
+        EXPECT_EQ(error_of([&] { source->read(1, 1, item); }).text().id, "E-INP-034");
     }
 }
 

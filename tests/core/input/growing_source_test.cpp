@@ -161,7 +161,9 @@ TEST_F(GrowingText, IsGivenUpWhoeverWaits) {
     waiting.join();
 
     EXPECT_FALSE(known.is_all);
+    static_cast<void>(source->count());  // the index has ended
     EXPECT_FALSE(source->known().is_all);
+    EXPECT_FALSE(source->is_counted());
 }
 
 TEST_F(GrowingText, SaysWhatIsWrongAsIfItHadBeenFirst) {
@@ -270,6 +272,8 @@ TEST_F(GrowingFiles, AreGivenUp) {
     const Known known = source->wait_for(unlimited, {});
 
     EXPECT_FALSE(known.is_all);
+    static_cast<void>(source->count());  // the index has ended
+    EXPECT_FALSE(source->is_counted());
 }
 
 TEST_F(GrowingFiles, AreStillToldWhenTheIndexHasEndedEarly) {
