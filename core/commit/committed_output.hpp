@@ -69,7 +69,7 @@ enum class OutputState {
 [[nodiscard]] OutputState look_at_output(const CommittedOutputOptions& options);
 
 /// One attempt at a crash-safe output, from the first look at existing files to the manifest: every chunk is encoded,
-/// written and committed by the protocol of docs/output-protocol.md, and the next attempt with the same options resumes
+/// written and committed by the protocol of docs/commit-protocol.md, and the next attempt with the same options resumes
 /// it. The destructor removes nothing.
 ///
 /// While an input is still being indexed, a new run has an attempt, but no identity, for which the number of items is
