@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, CommTrace& trace, int rank)
-    : endpoints_(endpoints), server_(server), entry_(entry), trace_(trace), rank_(rank) {}
+LocalHub::LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, CommTrace& trace)
+    : endpoints_(endpoints), server_(server), entry_(entry), trace_(trace) {}
 
 bool LocalHub::take_posts() {
     const bool moved = sluice::take_posts(
@@ -19,7 +19,7 @@ bool LocalHub::take_posts() {
 void LocalHub::take(Endpoint& endpoint, std::uint32_t device, const Post& post) {
     switch (post.kind) {
         case Post::Kind::request:
-            server_.request({rank_, device, post.slot});
+            server_.request({rank, device, post.slot});
             break;
         case Post::Kind::fetched:
             server_.release(post.chunk);
@@ -38,9 +38,9 @@ void LocalHub::take(Endpoint& endpoint, std::uint32_t device, const Post& post) 
 
 void LocalHub::take_delivery(Endpoint& endpoint, const Post& post) {
     const Instant began = Clock::now();
-    std::ranges::copy(post.from, server_.place(post.chunk, rank_).begin());
+    std::ranges::copy(post.from, server_.place(post.chunk, rank).begin());
     fault_delay("gather");
-    server_.arrived(post.chunk, rank_, post.checksum);
+    server_.arrived(post.chunk, rank, post.checksum);
     trace_.gather.add(
         {.stage = Stage::gather, .busy = {began, Clock::now()}, .items = post.chunk.count, .bytes = post.from.size()});
     endpoint.complete_delivery();

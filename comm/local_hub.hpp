@@ -28,16 +28,16 @@ struct CommTrace {
 /// their results. Comm thread only.
 class LocalHub {
 public:
+    static constexpr int rank = 0;  ///< The chunk server's.
+
     /// `endpoints` (one per device), `server`, `entry` (where it records open chunks) and `trace` outlive it.
-    LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, CommTrace& trace, int rank);
+    LocalHub(std::deque<Endpoint>& endpoints, ChunkServer& server, RankEntry& entry, CommTrace& trace);
 
     /// Handles the drivers' posts; false if there were none. Rethrows a driver's failure.
     [[nodiscard]] bool take_posts();
 
     /// Answers one of this rank's requests.
     void fulfil(const Grant& grant);
-
-    [[nodiscard]] int rank() const noexcept { return rank_; }
 
     /// Whether every driver has ended.
     [[nodiscard]] bool all_closed() const noexcept { return closed_ == endpoints_.size(); }
@@ -50,7 +50,6 @@ private:
     ChunkServer& server_;
     RankEntry& entry_;
     CommTrace& trace_;
-    int rank_;
     std::size_t closed_ = 0;
 };
 

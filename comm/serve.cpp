@@ -59,7 +59,7 @@ private:
 bool grant_all(ChunkServer& server, LocalHub& local, RemoteHub* remote) {
     bool moved = false;
     while (const auto grant = server.next_grant()) {
-        if (grant->to.rank == local.rank()) {
+        if (grant->to.rank == LocalHub::rank) {
             local.fulfil(*grant);
         } else {
             remote->send(*grant);

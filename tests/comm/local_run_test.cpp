@@ -224,7 +224,7 @@ TEST(LocalHub, RecordsAChunkBeforeItsDriverCanDieOfIt) {
     Endpoint& endpoint = endpoints.emplace_back(1, bell);
     RankEntry entry;
     CommTrace trace(1, grid.chunks());
-    LocalHub hub(endpoints, server, entry, trace, 0);
+    LocalHub hub(endpoints, server, entry, trace);
     std::uint64_t unrecorded = 0;
     std::thread driver([&] {
         std::array<std::byte, test::fake_input_bytes> item{};

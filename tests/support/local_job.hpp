@@ -32,7 +32,7 @@ struct LocalServer {
                  {.distribution = job.distribution, .devices_of_rank = {job.devices}, .depth = job.driver.depth}),
           endpoints(make_endpoints(job, bell)),
           trace(1, grid.chunks_left()),
-          hub(endpoints, server, record, trace, 0) {}
+          hub(endpoints, server, record, trace) {}
 
     /// To the end, or a failure, of which the drivers are told.
     void run() {

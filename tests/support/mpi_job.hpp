@@ -90,7 +90,7 @@ std::vector<std::uint64_t> run_root(MpiSession& session, const MpiJob& job, OnFa
     ChunkServer server(rank.grid, input, results,
                        {.distribution = job.distribution, .devices_of_rank = rank.devices, .depth = job.driver.depth});
     CommTrace trace(session.size(), rank.grid.chunks());
-    LocalHub local(rank.endpoints, server, rank.record, trace, 0);
+    LocalHub local(rank.endpoints, server, rank.record, trace);
     MpiRemoteHub remote(session, server, trace, rank.shape, rank.devices, job.staged, job.window, rank.shared);
     FakeDrivers drivers(rank.endpoints, rank.grid.chunks(), job.driver);
     try {

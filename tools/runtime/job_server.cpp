@@ -78,7 +78,7 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
           grid_, input_, results_,
           {.distribution = job.job.pipeline.distribution, .devices_of_rank = rank.devices, .depth = rank.wire.depth}),
       comm_trace_(context_.session == nullptr ? 1 : context_.session->size(), grid_.chunks_left()),
-      local_(rank.endpoints, server_, context_.board.mine(), comm_trace_, 0) {
+      local_(rank.endpoints, server_, context_.board.mine(), comm_trace_) {
     starting_.reset();
     if (context_.session != nullptr) {
         remote_.emplace(*context_.session, server_, comm_trace_, rank.wire, rank.devices, rank.queues->staged,
