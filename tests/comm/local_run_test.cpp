@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <deque>
 #include <stdexcept>
 #include <thread>
@@ -249,6 +251,36 @@ TEST(LocalHub, RecordsAChunkBeforeItsDriverCanDieOfIt) {
     driver.join();
 
     EXPECT_EQ(unrecorded, 0U);
+}
+
+/// How a stopped job ends whose drivers never do.
+Served stop_without_drivers(Instant chunks_end, std::chrono::nanoseconds drain_timeout) {
+    const FakeSource source(100);
+    MemoryWriter writer;
+    test::LocalServer job({}, source, writer);
+    job.stop.end_chunks_by(chunks_end);
+    job.stop.ask(SIGTERM);
+    return serve(job.server, job.hub, nullptr, job.bell, job.stop, {.drain_timeout = drain_timeout});
+}
+
+TEST(Drain, GivesChunksInFlightASecondWhereTheJobsLimitHasPassed) {
+    const Instant began = Clock::now();
+
+    const Served served = stop_without_drivers(began - std::chrono::hours(1), std::chrono::minutes(1));
+
+    EXPECT_GE(Clock::now() - began, std::chrono::seconds(1));
+    EXPECT_TRUE(served.gave_up);
+    EXPECT_TRUE(served.at_limit);
+    EXPECT_EQ(served.stop.signal, SIGTERM);
+}
+
+TEST(Drain, DoesNotBlameALimitThatItsTimeoutEndsBefore) {
+    const Instant began = Clock::now();
+
+    const Served served = stop_without_drivers(began + std::chrono::hours(1), std::chrono::milliseconds(1));
+
+    EXPECT_TRUE(served.gave_up);
+    EXPECT_FALSE(served.at_limit);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdint>
 #include <optional>
+#include <thread>
 
 #include "core/error.hpp"
 #include "tests/support/mpi_job.hpp"
@@ -73,6 +74,9 @@ TEST(MpiRemoteHub, MissesARankThatHasSpokenAndFallsSilentUntilItCloses) {
         static_cast<void>(hub.progress());
         return hub.stop().signal != 0;
     }));
+    std::this_thread::sleep_for(3 * longest_silence_step);
+    static_cast<void>(hub.progress());
+    EXPECT_EQ(hub.find_silent(2 * longest_silence_step), std::nullopt) << "it did not listen meanwhile";
     EXPECT_EQ(server.book().ranks()[static_cast<std::size_t>(last)].messages, 1U);
     EXPECT_EQ(hub.clock_bounds()[static_cast<std::size_t>(last)].messages(), 0U) << "it did not say when it was sent";
 
