@@ -74,6 +74,7 @@ TEST(StartWatch, LetsAProcessDieOfASignalThatItBlocks) {
         ASSERT_EQ(::pipe(pipe.data()), 0);
         const pid_t child = ::fork();
         if (child == 0) {
+            static_cast<void>(::signal(signal, SIG_DFL));  // what a shell starts in the background ignores SIGINT
             block_signals();
             be_watching(pipe[1]);
         }

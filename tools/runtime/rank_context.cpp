@@ -22,7 +22,7 @@ std::uint64_t RankContext::memory_share() const {
     if (session == nullptr) {
         return all;
     }
-    static_cast<void>(session->node_all_gather({}));  // none takes of it before all have looked
+    session->node_barrier();  // none takes of it before all have looked
     return all / static_cast<std::uint64_t>(session->node_size());
 }
 

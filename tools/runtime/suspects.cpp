@@ -96,7 +96,7 @@ private:
     std::span<const std::byte> compute_range(std::uint64_t id, const ItemRange& range,
                                              std::span<const std::byte> items) {
         try {
-            return device_.compute(items.first(range.count * shape_.input_bytes));
+            return device_.compute(items.first(std::size_t{range.count} * shape_.input_bytes));
         } catch (...) {
             throw StageError(Stage::compute, {.id = id, .first = range.first, .count = range.count},
                              std::current_exception());
