@@ -1,6 +1,7 @@
 #include "comm/chunk_server.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/checksum.hpp"
@@ -15,6 +16,8 @@ ChunkServer::ChunkServer(const ChunkGrid& grid, ReadAhead& input, OrderedResults
       results_(results),
       distribution_(options.distribution),
       book_(results.window(), options.devices_of_rank.size()),  // granted only where there is room for the results
+      queues_(std::accumulate(options.devices_of_rank.begin(), options.devices_of_rank.end(), std::size_t{0}),
+              results.window(), options.lag),
       end_(grid.chunks()),
       highest_granted_(grid.begin()),
       next_pulled_(grid.begin()) {
@@ -34,12 +37,12 @@ void ChunkServer::request(const Requester& from) {
     heard(from.rank);
 }
 
-std::optional<Grant> ChunkServer::next_grant() {
+std::optional<Grant> ChunkServer::next_grant(Instant now) {
     ++pass_;
     take_end();
     for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) {
         if (blocked_in_pass_[waiting->device_index] == pass_) {
-            continue;  // an earlier request of this device waits for the same chunk, which may have just arrived
+            continue;  // an earlier request of this device waits: the same chunk may have just arrived
         }
         std::optional<std::uint64_t> id = next_chunk_of(waiting->device_index);
         while (id && take_known(*id, waiting->device_index)) {
@@ -50,12 +53,17 @@ std::optional<Grant> ChunkServer::next_grant() {
             waiting_.erase(waiting);
             return end;
         }
+        if (has_to_wait(waiting->device_index)) {
+            blocked_in_pass_[waiting->device_index] = pass_;
+            continue;
+        }
         const bool can_go = results_.has_room(*id) && !known_.contains(*id);
         const auto items = can_go ? take(*id) : std::nullopt;
         if (items) {
             const Grant grant{waiting->who, grid_.at(*id), *items};
             count_grant(*id, waiting->device_index);
-            book_.granted(grant.chunk, grant.to.rank);
+            book_.granted(grant.chunk, grant.to.rank, now);
+            queues_.granted(*id, waiting->device_index, book_.running_time(now));
             waiting_.erase(waiting);
             return grant;
         }
@@ -114,13 +122,18 @@ std::optional<std::uint64_t> ChunkServer::next_chunk_of(std::uint32_t device_ind
     return next && *next < end_ ? next : std::nullopt;
 }
 
+bool ChunkServer::has_to_wait(std::uint32_t device_index) const {
+    return distribution_ == Distribution::pull && queues_.has_to_wait(device_index, end_ - next_pulled_);
+}
+
 std::span<std::byte> ChunkServer::place(const Chunk& chunk, int rank) {
     book_.check_holds(chunk, rank);
     return results_.place(chunk);
 }
 
-void ChunkServer::arrived(const Chunk& chunk, int rank, std::uint64_t checksum) {
-    book_.returned(chunk, rank);
+void ChunkServer::arrived(const Chunk& chunk, int rank, std::uint64_t checksum, Instant now) {
+    book_.returned(chunk, rank, now);
+    queues_.returned(chunk.id, book_.running_time(now));
     results_.arrived(chunk.id, {.rank = rank, .checksum = checksum});
 }
 

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "comm/device_queues.hpp"
 #include "comm/grant_book.hpp"
 #include "core/chunk_grid.hpp"
+#include "core/clock.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/modes.hpp"
 #include "core/output/ordered_results.hpp"
@@ -34,6 +36,7 @@ struct ChunkServerOptions {
     Distribution distribution = Distribution::pull;
     std::vector<std::uint32_t> devices_of_rank{};
     std::uint32_t depth = 1;  ///< Most open requests per device.
+    std::uint32_t lag = 0;    ///< Model::lag() of the devices' models.
 };
 
 /// Assigns chunks to requesters and tracks the results. No I/O, MPI, lock or allocation after construction;
@@ -52,9 +55,10 @@ public:
     /// The outputs of chunk `id` are known: it is not granted. Call before the first grant.
     void know(std::uint64_t id, std::vector<std::byte> outputs) { known_.emplace(id, std::move(outputs)); }
 
-    /// The next request that can be answered now, in order per device. Throws StageError when reading or writing has
-    /// failed.
-    [[nodiscard]] std::optional<Grant> next_grant();
+    /// The next request that can be answered now, in order per device. With Distribution::pull a request stays queued
+    /// while its device has to wait for others (has_to_wait()), which changes only as chunks are granted and arrive.
+    /// Throws StageError when reading or writing has failed.
+    [[nodiscard]] std::optional<Grant> next_grant(Instant now = Clock::now());
 
     /// The items of a granted chunk were sent; their memory may be reused.
     void release(const Chunk& chunk) { input_.release(chunk.id); }
@@ -63,7 +67,7 @@ public:
     [[nodiscard]] std::span<std::byte> place(const Chunk& chunk, int rank);
 
     /// The outputs are in place; `checksum` was computed when they left the device.
-    void arrived(const Chunk& chunk, int rank, std::uint64_t checksum);
+    void arrived(const Chunk& chunk, int rank, std::uint64_t checksum, Instant now = Clock::now());
 
     /// Ends the run early: from now on only chunks before the highest granted one are granted, so that all results in
     /// flight can be written in order.
@@ -93,6 +97,7 @@ private:
     [[nodiscard]] bool take_known(std::uint64_t id, std::uint32_t device_index);
     void count_grant(std::uint64_t id, std::uint32_t device_index);
     [[nodiscard]] std::optional<std::uint64_t> next_chunk_of(std::uint32_t device_index) const;
+    [[nodiscard]] bool has_to_wait(std::uint32_t device_index) const;
 
     ChunkGrid grid_;
     ReadAhead& input_;
@@ -101,13 +106,14 @@ private:
     std::vector<std::uint32_t> first_device_of_rank_;
     std::uint32_t devices_ = 0;
     GrantBook book_;
+    DeviceQueues queues_;
     std::map<std::uint64_t, std::vector<std::byte>> known_;
     std::vector<Waiting> waiting_;  // oldest first; capacity for all slots
     std::uint64_t end_ = 0;
     std::uint64_t highest_granted_;               // plus one
     std::uint64_t next_pulled_;                   // pull: the next chunk
     std::vector<std::uint64_t> granted_fixed_;    // fixed: chunks granted to each device so far
-    std::vector<std::uint64_t> blocked_in_pass_;  // fixed: the last pass in which each device had to wait
+    std::vector<std::uint64_t> blocked_in_pass_;  // the last pass in which each device had to wait
     std::uint64_t pass_ = 0;
 };
 

@@ -1,9 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <deque>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <tuple>
@@ -138,6 +142,34 @@ TEST(LocalRun, FinishesOnDevicesThatCannotRing) {
     run_locally(job, source, writer);
 
     EXPECT_EQ(writer.results, test::expected_results(300));
+}
+
+constexpr std::uint64_t chunks_in_all = 20;
+std::atomic<std::uint64_t> others_computed{0};
+
+/// The first chunk's compute takes until all others are computed.
+void compute_first_chunk_last(std::span<const std::byte> item) {
+    if (test::index_in(item) != 0) {
+        ++others_computed;
+        others_computed.notify_all();
+        return;
+    }
+    for (std::uint64_t seen = others_computed; seen != chunks_in_all - 1; seen = others_computed) {
+        others_computed.wait(seen);
+    }
+}
+
+TEST(LocalRun, GivesADeviceNoChunkAheadThatOthersFinishEarlier) {
+    others_computed = 0;
+    const FakeSource source(chunks_in_all);
+    MemoryWriter writer;
+
+    const auto traces = run_locally(
+        {.window = chunks_in_all, .driver = {.chunk_items = 1, .on_chunk = compute_first_chunk_last}}, source, writer);
+
+    EXPECT_EQ(writer.results, test::expected_results(chunks_in_all));
+    ASSERT_EQ(traces.size(), 2U);
+    EXPECT_EQ(std::min(traces[0].chunks().size(), traces[1].chunks().size()), 1U);
 }
 
 /// Runs `job` and returns the StageError that it ends with.

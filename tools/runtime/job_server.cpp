@@ -74,9 +74,11 @@ JobServer::JobServer(const Root& root, const PreparedJob& job, const OpenAttempt
              context_.bell),
       results_(output_with(attempt, encoders_), grid_, rank.wire.item.output_bytes, rank.queues->window, context_.bell,
                &context_.activities.add(ActivityKind::writer, "writer")),
-      server_(
-          grid_, input_, results_,
-          {.distribution = job.job.pipeline.distribution, .devices_of_rank = rank.devices, .depth = rank.wire.depth}),
+      server_(grid_, input_, results_,
+              {.distribution = job.job.pipeline.distribution,
+               .devices_of_rank = rank.devices,
+               .depth = rank.wire.depth,
+               .lag = rank.app->lag()}),
       comm_trace_(context_.session == nullptr ? 1 : context_.session->size(), grid_.chunks_left()),
       local_(rank.endpoints, server_, context_.board.mine(), comm_trace_) {
     starting_.reset();
@@ -210,7 +212,10 @@ void JobServer::finish(const Served& served) {
         warn_at_the_end(*attempt_.output, job_);
         return;
     }
-    commit_what_came();
+    send_heartbeats_while(others(), [this] {
+        results_.stop();
+        attempt_.output->commit();
+    });
     Failure end{.code = ending.code,
                 .text = given_up ? given_up_by_others(context_, *given_up)
                                  : stopped_early(served, context_.board.committed(), attempt_.output->first_chunk(),
@@ -226,13 +231,6 @@ void JobServer::finish(const Served& served) {
     }
     send_heartbeats_while(others(), [this] { abandon_if_empty(root_, *attempt_.output); });
     stopped_by_ = std::move(end);
-}
-
-void JobServer::commit_what_came() {
-    send_heartbeats_while(others(), [this] {
-        results_.stop();
-        attempt_.output->commit();
-    });
 }
 
 HangWatchOptions JobServer::hang_watch_options() {

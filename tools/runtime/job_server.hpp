@@ -59,7 +59,6 @@ private:
     void drain(const StopCause& cause, const DriverTeam& team);
     void end_abruptly(const DriverTeam& team, ExitCode code, const ErrorText& reason);
     void finish(const Served& served);
-    void commit_what_came();
     [[nodiscard]] HangWatchOptions hang_watch_options();
     [[nodiscard]] RankTrace joined(RankTrace trace, std::vector<ThreadTrace> threads) const;
     [[nodiscard]] RunReport partial_report(const DriverTeam& team, const ErrorText& reason) const;
