@@ -34,7 +34,8 @@ std::vector<ChunkDurations> sampled_chunks(const DeviceTrace& device, bool copie
 }  // namespace
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RelativeMilestones, start, driver_begin, driver_ready, buffers_ready, devices_ready,
-                                   scatter_begin, scatter_end, first_compute, compute_end, delivered, written, finish)
+                                   scatter_begin, scatter_end, first_compute, last_compute, compute_end, delivered,
+                                   written, finish)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RelativeInterval, begin, end)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SteadyStretch, items, time, busy)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StageTotals, busy, active, exposed, chunks, items)
@@ -122,6 +123,7 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
                                      .scatter_begin = moment(from.scatter_begin),
                                      .scatter_end = moment(from.scatter_end),
                                      .first_compute = {},
+                                     .last_compute = {},
                                      .compute_end = moment(from.compute_end),
                                      .delivered = moment(from.delivered),
                                      .written = moment(last_written(trace)),
@@ -129,6 +131,13 @@ RankReport make_rank_report(const RankTrace& trace, Instant common_start, nanose
                       .breakdown = break_down(trace)};
     for (const std::optional<Instant>& instant : from.first_compute) {
         report.milestones.first_compute.push_back(moment(instant));
+    }
+    for (const DeviceTrace& device : trace.devices) {
+        std::optional<Instant> last;
+        for (const ChunkSpans& spans : device.chunks()) {
+            last = spans.compute == Interval{} ? last : std::max(last, std::optional(spans.compute.end));
+        }
+        report.milestones.last_compute.push_back(moment(last));
     }
     for (const Interval& interval : trace.suspended) {
         report.suspended.push_back({since_start(interval.begin), since_start(interval.end)});

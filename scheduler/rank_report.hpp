@@ -28,6 +28,7 @@ struct RelativeMilestones {
     Moment scatter_begin{};
     Moment scatter_end{};
     std::vector<Moment> first_compute{};  ///< One per device.
+    std::vector<Moment> last_compute{};   ///< Its end; likewise.
     Moment compute_end{};
     Moment delivered{};
     Moment written{};  ///< Last chunk written, on rank 0.

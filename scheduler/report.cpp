@@ -30,18 +30,23 @@ Json in_seconds(const RelativeMilestones::Moment& moment) {
     return moment ? in_seconds(*moment) : Json(nullptr);
 }
 
-Json milestones_json(const RelativeMilestones& milestones) {
-    Json first_compute = Json::array();
-    for (const RelativeMilestones::Moment& moment : milestones.first_compute) {
-        first_compute.push_back(in_seconds(moment));
+Json in_seconds(const std::vector<RelativeMilestones::Moment>& moments) {
+    Json json = Json::array();
+    for (const RelativeMilestones::Moment& moment : moments) {
+        json.push_back(in_seconds(moment));
     }
+    return json;
+}
+
+Json milestones_json(const RelativeMilestones& milestones) {
     return {{"start", in_seconds(milestones.start)},
             {"driver_begin", in_seconds(milestones.driver_begin)},
             {"driver_ready", in_seconds(milestones.driver_ready)},
             {"buffers_ready", in_seconds(milestones.buffers_ready)},
             {"devices_ready", in_seconds(milestones.devices_ready)},
             {"scatter_begin", in_seconds(milestones.scatter_begin)},
-            {"first_compute", std::move(first_compute)},
+            {"first_compute", in_seconds(milestones.first_compute)},
+            {"last_compute", in_seconds(milestones.last_compute)},
             {"scatter_end", in_seconds(milestones.scatter_end)},
             {"compute_end", in_seconds(milestones.compute_end)},
             {"delivered", in_seconds(milestones.delivered)},

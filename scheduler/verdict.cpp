@@ -17,6 +17,7 @@ constexpr double binding_share = 0.8;         // of its capacity: a resource at 
 constexpr double never_waiting_share = 0.95;  // of their capacity: devices at or above it do not wait for others
 constexpr double most_over_capacity = 1.25;   // of a steady rate, by the errors of both
 constexpr double long_part = 0.5;             // of the run, for start-up or the end to bind
+constexpr double least_tail = 0.05;           // of the run: below, it is not named
 constexpr double straggler_factor = 1.25;
 constexpr std::size_t least_chunks_to_compare = 3;  // per device: fewer are not significant
 constexpr double contended_share = 0.2;             // of a thread's busy time
@@ -151,6 +152,10 @@ std::string line_of(const Verdict& verdict, const RunReport& run, double wall) {
             return part("start-up", verdict.startup, longest_of_startup(root, verdict.startup));
         case Bound::end:
             return part("the end", verdict.end, longest_phase(root, Phase::publish, Phase::finish));
+        case Bound::tail:
+            return fmt::format("the tail binds: others waited up to {} of {} for {} on rank {}, which costs {}",
+                               time_text(verdict.tail->time), time_text(wall), verdict.tail->name, verdict.tail->rank,
+                               time_text(verdict.tail->cost));
         case Bound::stage:
         case Bound::nothing:
             break;
@@ -257,8 +262,16 @@ Verdict judge(const RunReport& run) {
     verdict.steady =
         std::min(steady_rate(run, least).value_or(static_cast<double>(run.items_done) / awake), least.capacity);
     verdict.share = verdict.steady / verdict.achievable;
+    const double serving = awake - verdict.startup - verdict.end;
+    verdict.tail = find_tail(run);
+    if (verdict.tail && verdict.tail->cost < least_tail * awake) {
+        verdict.tail.reset();
+    }
+    const bool has_long_tail =
+        run.distribution == Distribution::pull && verdict.tail && verdict.tail->cost > (1 - binding_share) * serving;
     verdict.bound = verdict.startup > long_part * awake ? Bound::startup
                     : verdict.end > long_part * awake   ? Bound::end
+                    : has_long_tail                     ? Bound::tail
                     : verdict.share >= binding_share    ? Bound::stage
                                                         : Bound::nothing;
     find_stragglers(verdict, run, resources);
@@ -269,8 +282,7 @@ Verdict judge(const RunReport& run) {
         run.distribution == Distribution::fixed) {
         verdict.rank = verdict.stragglers.front().rank;
     }
-    const RunTimes times{
-        .startup = verdict.startup, .serving = awake - verdict.startup - verdict.end, .end = verdict.end};
+    const RunTimes times{.startup = verdict.startup, .serving = serving, .end = verdict.end};
     Prediction prediction = predict_changes(
         run, times,
         {.links = &least == &resources.front(), .devices = !lacks_cpu(verdict, Stage::compute, run.device)});

@@ -13,6 +13,7 @@
 #include "scheduler/gpu_cost.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/resources.hpp"
+#include "scheduler/tail.hpp"
 #include "scheduler/what_if.hpp"
 
 namespace sluice {
@@ -43,11 +44,13 @@ enum class Bound : std::uint8_t {
     stage,    ///< Verdict::binding does.
     startup,  ///< Before the first chunk: more than half of the run.
     end,      ///< After the last chunk: more than half of the run.
+    tail,     ///< Devices that wait for the last one cost more than a fifth of the time between start-up and end.
     nothing,  ///< No resource comes close to its capacity.
     unknown,  ///< Nothing to do, nothing recorded, or the timers are invalid.
 };
 template <>
-inline constexpr std::array<std::string_view, 5> words_of<Bound>{"stage", "startup", "end", "nothing", "unknown"};
+inline constexpr std::array<std::string_view, 6> words_of<Bound>{"stage", "startup", "end",
+                                                                 "tail",  "nothing", "unknown"};
 
 /// Which resource binds the run. Rates are items per second.
 ///
@@ -63,12 +66,13 @@ struct Verdict {
     const ResourceKind* resource = nullptr;  ///< Whose stage that is.
     std::optional<int> rank{};               ///< Rank of the one device that decides, where devices differ.
     double achieved = 0;                     ///< Of the whole run.
-    double steady = 0;      ///< Of the devices if they have the least capacity, else of the writer; <= achievable.
-    double achievable = 0;  ///< The binding resource's capacity.
-    double share = 0;       ///< steady / achievable, at most 1
-    double startup = 0;     ///< Seconds before the first chunk's compute, without `suspended`.
-    double end = 0;         ///< Seconds after the last chunk was written, likewise.
-    double suspended = 0;   ///< Seconds of the run in which rank 0 did not run.
+    double steady = 0;           ///< Of the devices if they have the least capacity, else of the writer; <= achievable.
+    double achievable = 0;       ///< The binding resource's capacity.
+    double share = 0;            ///< steady / achievable, at most 1
+    double startup = 0;          ///< Seconds before the first chunk's compute, without `suspended`.
+    double end = 0;              ///< Seconds after the last chunk was written, likewise.
+    std::optional<Tail> tail{};  ///< If it costs 5 % of the run or more.
+    double suspended = 0;        ///< Seconds of the run in which rank 0 did not run.
     std::vector<Straggler> stragglers{};
     std::vector<Contention> contended{};
     std::optional<Throttled> throttled{};  ///< The rank that lost the most time, if that mattered.

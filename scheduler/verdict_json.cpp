@@ -63,6 +63,14 @@ void to_json(Json& json, const Verdict& verdict) {
     json["share"] = verdict.share;
     json["startup"] = verdict.startup;
     json["end"] = verdict.end;
+    json["tail"] = nullptr;
+    if (const std::optional<Tail>& tail = verdict.tail) {
+        json["tail"] = {{"rank", tail->rank},
+                        {"name", tail->name},
+                        {"time", tail->time},
+                        {"waiting", tail->waiting},
+                        {"cost", tail->cost}};
+    }
     json["capacity"] = std::move(capacity);
     add_slowed(json, verdict);
     json["replayed"] = verdict.replayed == 0 ? Json(nullptr) : Json(verdict.replayed);

@@ -135,6 +135,31 @@ void note_lack_of_cpu(Verdict& verdict) {
     }
 }
 
+/// Of what shortens the tail, what is not set already.
+void note_tail(Verdict& verdict, const RunReport& run) {
+    constexpr double more_than_one = 1.5;  // chunks
+    if (!verdict.tail) {
+        return;
+    }
+    const Tail& tail = *verdict.tail;
+    std::vector<std::string> helps;
+    if (run.distribution == Distribution::fixed) {
+        helps.emplace_back("pipeline.distribution = \"pull\"");
+    } else if (run.chunk_items > 1) {
+        helps.emplace_back("a smaller pipeline.chunk_items");
+    }
+    if (run.distribution == Distribution::pull && run.depth > 1 && tail.time > more_than_one * tail.chunk) {
+        helps.emplace_back("a smaller pipeline.depth");
+    }
+    if (tail.is_in_the_way) {
+        helps.emplace_back("a run without that device");
+    }
+    verdict.notes.push_back(fmt::format(
+        "NOTE: tail: at the end {} of {} devices waited, up to {}, for {} on rank {}; all done at once would save {}{}",
+        tail.waiting, run.devices(), time_text(tail.time), tail.name, tail.rank, time_text(tail.cost),
+        helps.empty() ? "" : fmt::format(": {} may help", fmt::join(helps, ", or "))));
+}
+
 void note_suspension(Verdict& verdict, const RunReport& run) {
     const auto suspended = [](const RankReport& rank) { return rank.breakdown.wall.suspended; };
     const auto longest = std::ranges::max_element(run.ranks, {}, suspended);
@@ -172,10 +197,11 @@ void add_notes(Verdict& verdict, const RunReport& run) {
                         rate_text(straggler.usual),
                         straggler.cost > 0 ? fmt::format("; that costs {}", time_text(straggler.cost)) : ""));
     }
-    if (!verdict.stragglers.empty() && run.distribution == Distribution::fixed) {
+    if (!verdict.stragglers.empty() && run.distribution == Distribution::fixed && !verdict.tail) {
         verdict.notes.push_back("NOTE: pipeline.distribution = \"pull\" gives slow devices fewer chunks");
     }
     note_idle_devices(verdict, run);
+    note_tail(verdict, run);
     if (verdict.bound == Bound::stage && !lacks_cpu(verdict, *verdict.binding, run.device)) {
         verdict.notes.push_back(fmt::format("NOTE: {}", advice(verdict, run)));
     } else if (verdict.bound == Bound::startup) {

@@ -75,6 +75,7 @@ TEST(RankReport, CountsTimeFromTheCommonStartOnRankZerosClock) {
     EXPECT_EQ(report.milestones.scatter_end, std::nullopt);
     EXPECT_EQ(report.milestones.first_compute.at(0), 500ns);
     EXPECT_EQ(report.milestones.first_compute.at(1), std::nullopt);
+    EXPECT_EQ(report.milestones.last_compute, (std::vector<RelativeMilestones::Moment>{600ns, std::nullopt}));
     EXPECT_EQ(report.milestones.finish, 1100ns);
     EXPECT_EQ(report.milestones.written, 800ns);
     EXPECT_EQ(report.breakdown.run, 1000ns);

@@ -116,11 +116,16 @@ TEST(ReportJson, HoldsToItsSchema) {
                 testing::IsEmpty());
 
     report.lost.clear();
+    for (RankReport& rank : report.ranks) {
+        rank.breakdown.instances.front().of_device = true;
+        rank.milestones.last_compute = {rank.rank == 0 ? 5s : 9s};
+    }
     const auto whole = nlohmann::json::parse(report_file_text(report, nlohmann::json::object()));
     EXPECT_THAT(test::violations(schema, whole), testing::IsEmpty());
     EXPECT_EQ(whole.at("verdict").at("throttled").at("periods"), 9);
     EXPECT_EQ(whole.at("verdict").at("gpu_limits").at(0).at("limit"), "application_clocks");
     EXPECT_EQ(whole.at("gpu_cost").at("note"), "x");
+    EXPECT_EQ(whole.at("verdict").at("tail").at("rank"), 1);
 }
 
 TEST(ReportJson, NamesInvalidTimersAndLeavesTheirTimesOut) {
