@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace sluice {
@@ -16,26 +15,47 @@ struct DeviceQueue {
     double later = 0;            ///< Mean of the later ones, of which the last eight or so count.
 };
 
-/// Whether `device`, which asks for one of the `left` chunks that are not granted, has to wait: by what chunks have
-/// taken so far, the other devices would finish all of these before it would finish one more. One that has returned
-/// none is taken to be as fast as it, but itself holds no more than it needs to return one, `lag` + 1, unless many are
-/// left for each device. Where no device holds any, one does not wait, so there is always one that works. Pure.
-[[nodiscard]] bool has_to_wait(std::span<const DeviceQueue> queues, std::size_t device, std::uint64_t left,
-                               std::uint32_t lag);
+/// Sums over devices.
+struct DeviceSums {
+    std::size_t devices = 0;
+    std::size_t known = 0;     ///< Devices that have returned a chunk. The rest is of these.
+    std::uint64_t held = 0;    ///< Chunks.
+    double first_rate = 0;     ///< Chunks a second, of devices that have returned one, as that one took.
+    double later_rate = 0;     ///< Of the other devices.
+    double first_seconds = 0;  ///< What first chunks took, of those others.
+    double later_seconds = 0;  ///< What their later ones take.
 
-/// The queues of all devices of a run. Neither locks nor allocates after construction.
+    void add(const DeviceQueue& queue) { count(queue, 1); }
+    void subtract(const DeviceQueue& queue) { count(queue, -1); }
+
+private:
+    void count(const DeviceQueue& queue, int sign);
+};
+
+/// Whether the device `asking`, one of those in `all`, has to wait for one of the `left` chunks that are not granted:
+/// by what chunks have taken so far, the other devices would finish all of these before it would finish one more. The
+/// device that would be the next to finish one more never waits, so that a run always goes on.
+///
+/// A device that has returned no chunk is not counted on. As long as there are such, and few chunks are left for each
+/// device, all wait once they hold `lag` + 2: what a device needs to return one, and one that is copied meanwhile; or
+/// `lag` + 1 where there are fewer chunks than devices. Pure.
+[[nodiscard]] bool has_to_wait(const DeviceQueue& asking, const DeviceSums& all, std::uint64_t left, std::uint32_t lag);
+
+/// The queues of all devices of a run. All calls take constant time; none locks, or allocates after construction.
 class DeviceQueues {
 public:
     /// Chunks that are held at once lie within `window` successive ids. `lag` is the models'.
     DeviceQueues(std::size_t devices, std::size_t window, std::uint32_t lag)
-        : queues_(devices), returned_at_(devices), grants_(window), lag_(lag) {}
+        : queues_(devices), returned_at_(devices), grants_(window), lag_(lag) {
+        sums_.devices = devices;
+    }
 
     // `now` is any time that does not go back.
     void granted(std::uint64_t chunk, std::uint32_t device, std::chrono::nanoseconds now) noexcept;
     void returned(std::uint64_t chunk, std::chrono::nanoseconds now) noexcept;
 
     [[nodiscard]] bool has_to_wait(std::uint32_t device, std::uint64_t left) const {
-        return sluice::has_to_wait(queues_, device, left, lag_);
+        return sluice::has_to_wait(queues_[device], sums_, left, lag_);
     }
 
 private:
@@ -45,6 +65,7 @@ private:
     };
 
     std::vector<DeviceQueue> queues_;
+    DeviceSums sums_;
     std::vector<std::chrono::nanoseconds> returned_at_;  // the last chunk of each device
     std::vector<Grant> grants_;                          // of chunk id at id % window
     std::uint32_t lag_;

@@ -34,6 +34,14 @@ struct Case {
     std::uint32_t lag = 0;
 };
 
+bool waits(const std::vector<DeviceQueue>& queues, std::size_t device, std::uint64_t left, std::uint32_t lag = 0) {
+    DeviceSums all{.devices = queues.size()};
+    for (const DeviceQueue& queue : queues) {
+        all.add(queue);
+    }
+    return has_to_wait(queues[device], all, left, lag);
+}
+
 TEST(DeviceQueues, LetADeviceWaitWhereOthersFinishAllEarlier) {
     for (const Case& of : std::vector<Case>{
              {"alone", {known(1, 2)}, 1, false},
@@ -41,56 +49,75 @@ TEST(DeviceQueues, LetADeviceWaitWhereOthersFinishAllEarlier) {
              {"even devices, the other has less to do", {known(1, 2), known(1, 1)}, 1, true},
              {"even devices, the other has less to do, but not for all", {known(1, 2), known(1, 1)}, 2, false},
              {"even devices, both idle", {known(1, 0), known(1, 0)}, 1, false},
-             {"idle, and the other is faster and idle", {known(1, 0), known(0.9, 0)}, 1, true},
-             {"idle, and the other is faster, but has one", {known(1, 0), known(0.9, 1)}, 1, false},
-             {"ten times slower: the other does nine meanwhile", {known(10, 0), known(1, 0)}, 9, true},
-             {"ten times slower, and one more is left", {known(10, 0), known(1, 0)}, 10, false},
-             {"what the other holds comes first", {known(10, 0), known(1, 3)}, 7, false},
-             {"what the other holds comes first, and is enough", {known(10, 0), known(1, 3)}, 6, true},
-             {"one ahead takes twice as long", {known(10, 1), known(1, 0)}, 19, true},
-             {"several others", {known(10, 0), known(1, 0), known(2, 0), known(20, 0)}, 13, true},
-             {"several others, and one more is left", {known(10, 0), known(1, 0), known(2, 0)}, 14, false},
-             {"faster than all others", {known(1, 3), known(10, 0), known(20, 0)}, 1, false},
-             {"others of which nothing is known, as much to do", {known(10, 1), unknown(1), unknown(1)}, 1, false},
-             {"others of which nothing is known, less to do", {known(10, 2), unknown(1), unknown(0)}, 3, true},
-             {"idle, and nothing is known of idle others", {known(10, 0), unknown(0), unknown(0)}, 1, false},
-             {"others that took no time", {known(10, 2), known(0, 0)}, 1, false},
+             {"idle, and the other is faster, but would not be done with two", {known(1, 0), known(0.75, 0)}, 1, false},
+             {"idle, and the other is twice as fast", {known(1, 0), known(0.5, 0)}, 1, true},
+             {"idle, and the other is twice as fast, but has one", {known(1, 0), known(0.5, 1)}, 1, false},
+             {"eight times slower: the other does seven more meanwhile", {known(8, 0), known(1, 0)}, 7, true},
+             {"eight times slower, and one more is left", {known(8, 0), known(1, 0)}, 8, false},
+             {"what the other holds comes first", {known(8, 0), known(1, 3)}, 5, false},
+             {"what the other holds comes first, and is enough", {known(8, 0), known(1, 3)}, 4, true},
+             {"one ahead takes twice as long", {known(8, 1), known(1, 0)}, 15, true},
+             {"several others", {known(8, 0), known(1, 0), known(2, 0)}, 10, true},
+             {"several others, and one more is left", {known(8, 0), known(1, 0), known(2, 0)}, 11, false},
+             {"fifty even devices", std::vector(50, known(1, 1)), 1, false},
+             {"faster than all others", {known(1, 3), known(8, 0), known(16, 0)}, 1, false},
+             {"idle, others that have returned none", {known(8, 0), unknown(0), unknown(1)}, 1, false},
+             {"others that took no time", {known(8, 2), known(0, 0)}, 1, false},
+             {"itself took no time", {known(0, 2), known(1, 0)}, 1, false},
              {"unknown and idle", {unknown(0), known(1, 0)}, 1, false},
-             {"unknown, has one", {unknown(1), unknown(0)}, 63, true},
-             {"unknown, has one, many are left", {unknown(1), unknown(0)}, 64, false},
-             {"unknown, has one, alone", {unknown(1)}, 1, false},
-             {"unknown, has one that comes back with the next", {unknown(1), unknown(0)}, 8, false, 1},
-             {"unknown, has all that it needs to return one", {unknown(2), unknown(0)}, 8, true, 1},
-             {"one chunk against one", {begun(10, 0), begun(1, 0)}, 9, true},
+             {"unknown, has one", {unknown(1), unknown(0)}, 63, false},
+             {"unknown, has one, fewer are left than devices", {unknown(1), unknown(0)}, 1, true},
+             {"unknown, has two", {unknown(2), unknown(0)}, 63, true},
+             {"unknown, has two, many are left", {unknown(2), unknown(0)}, 64, false},
+             {"has two, and another one is unknown", {known(1, 2), unknown(0)}, 63, true},
+             {"has one, and another one is unknown", {known(1, 1), unknown(0)}, 63, false},
+             {"unknown, has two, alone", {unknown(2)}, 1, false},
+             {"unknown, has two that come back with the next", {unknown(2), unknown(0)}, 8, false, 1},
+             {"unknown, has one more than it needs to return one", {unknown(3), unknown(0)}, 8, true, 1},
+             {"one chunk against one", {begun(8, 0), begun(1, 0)}, 7, true},
              {"a first chunk, in which it warmed up as the other did",
-              {begun(10, 0), {.held = 0, .returned = 5, .first = 10, .later = 1}},
+              {begun(8, 0), {.held = 0, .returned = 5, .first = 8, .later = 1}},
               1,
               false},
              {"a first chunk, slower than the other's",
-              {begun(40, 0), {.held = 0, .returned = 5, .first = 10, .later = 1}},
+              {begun(32, 0), {.held = 0, .returned = 5, .first = 8, .later = 1}},
               3,
               true},
-             {"the end is not known yet", {known(10, 0), known(1, 0)}, std::uint64_t{1} << 40U, false},
+             {"the end is not known yet", {known(8, 0), known(1, 0)}, std::uint64_t{1} << 40U, false},
          }) {
-        EXPECT_EQ(has_to_wait(of.queues, 0, of.left, of.lag), of.waits) << of.what;
+        EXPECT_EQ(waits(of.queues, 0, of.left, of.lag), of.waits) << of.what;
     }
 }
 
-TEST(DeviceQueues, LetNeverAllDevicesWaitWhereNoneHoldsAChunk) {
-    constexpr double nothing = -1;
-    const auto idle = [](double time) { return time < 0 ? unknown(0) : known(time, 0); };
-    for (const double first : {nothing, 0.0, 1.0, 1.1, 3.0}) {
-        for (const double second : {nothing, 0.0, 1.0, 1.1, 3.0}) {
-            for (const double third : {nothing, 0.0, 1.0, 1.1, 3.0}) {
-                const std::vector<DeviceQueue> queues{idle(first), idle(second), idle(third)};
+TEST(DeviceQueues, NeverLetTheDeviceWaitThatIsTheNextToFinish) {
+    const std::vector<DeviceQueue> some{known(1, 0),   known(1, 3),   known(1.1, 1), known(3, 0),
+                                        known(0.2, 7), begun(0.7, 1), unknown(0),    known(0, 2)};
+    for (const DeviceQueue& first : some) {
+        for (const DeviceQueue& second : some) {
+            for (const DeviceQueue& third : some) {
+                const std::vector<DeviceQueue> queues{first, second, third};
 
-                const bool one_works =
-                    !has_to_wait(queues, 0, 1, 0) || !has_to_wait(queues, 1, 1, 0) || !has_to_wait(queues, 2, 1, 0);
+                const bool one_works = !waits(queues, 0, 1) || !waits(queues, 1, 1) || !waits(queues, 2, 1);
 
-                EXPECT_TRUE(one_works) << first << ", " << second << ", " << third;
+                EXPECT_TRUE(one_works) << first.later << " " << second.later << " " << third.later;
             }
         }
     }
+}
+
+TEST(DeviceQueues, ForgetWhatIsSubtracted) {
+    DeviceSums all{.devices = 2};
+    all.add(known(2, 3));
+    all.add(begun(8, 1));
+    all.subtract(begun(8, 1));
+    all.subtract(known(2, 3));
+
+    EXPECT_EQ(all.known, 0U);
+    EXPECT_EQ(all.held, 0U);
+    EXPECT_EQ(all.first_rate, 0);
+    EXPECT_EQ(all.later_rate, 0);
+    EXPECT_EQ(all.first_seconds, 0);
+    EXPECT_EQ(all.later_seconds, 0);
 }
 
 TEST(DeviceQueues, MeasureChunksFromTheOneBeforeOrTheirGrant) {

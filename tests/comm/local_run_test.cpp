@@ -147,19 +147,19 @@ TEST(LocalRun, FinishesOnDevicesThatCannotRing) {
 constexpr std::uint64_t chunks_in_all = 20;
 std::atomic<std::uint64_t> others_computed{0};
 
-/// The first chunk's compute takes until all others are computed.
+/// The first chunk's compute takes until all others are computed, but one that its device may hold as well.
 void compute_first_chunk_last(std::span<const std::byte> item) {
     if (test::index_in(item) != 0) {
         ++others_computed;
         others_computed.notify_all();
         return;
     }
-    for (std::uint64_t seen = others_computed; seen != chunks_in_all - 1; seen = others_computed) {
+    for (std::uint64_t seen = others_computed; seen < chunks_in_all - 2; seen = others_computed) {
         others_computed.wait(seen);
     }
 }
 
-TEST(LocalRun, GivesADeviceNoChunkAheadThatOthersFinishEarlier) {
+TEST(LocalRun, GivesADeviceOneChunkAheadAtMostWhereOthersFinishAllEarlier) {
     others_computed = 0;
     const FakeSource source(chunks_in_all);
     MemoryWriter writer;
@@ -169,7 +169,7 @@ TEST(LocalRun, GivesADeviceNoChunkAheadThatOthersFinishEarlier) {
 
     EXPECT_EQ(writer.results, test::expected_results(chunks_in_all));
     ASSERT_EQ(traces.size(), 2U);
-    EXPECT_EQ(std::min(traces[0].chunks().size(), traces[1].chunks().size()), 1U);
+    EXPECT_LE(std::min(traces[0].chunks().size(), traces[1].chunks().size()), 2U);
 }
 
 /// Runs `job` and returns the StageError that it ends with.
