@@ -8,6 +8,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t chunks_that_count = 8;   // in the mean of a device's chunks
+constexpr double least_time = 1e-6;              // seconds; beside a rate without bound the sums would lose others'
 constexpr std::uint64_t many_for_a_device = 32;  // chunks: a slow device's first ones do not outlast the others'
 
 /// Chunks a second; 0 if they have taken no time, which tells nothing.
@@ -71,7 +72,7 @@ void DeviceQueues::granted(std::uint64_t chunk, std::uint32_t device, std::chron
 void DeviceQueues::returned(std::uint64_t chunk, std::chrono::nanoseconds now) noexcept {
     const Grant& grant = grants_[chunk % grants_.size()];
     DeviceQueue& queue = queues_[grant.device];
-    const double time = std::max(0.0, Seconds(now - std::max(grant.at, returned_at_[grant.device])).count());
+    const double time = std::max(least_time, Seconds(now - std::max(grant.at, returned_at_[grant.device])).count());
     returned_at_[grant.device] = now;
     sums_.subtract(queue);
     --queue.held;

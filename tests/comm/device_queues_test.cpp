@@ -162,5 +162,33 @@ TEST(DeviceQueues, ForgetHowLongChunksTookLongAgo) {
     EXPECT_FALSE(queues.has_to_wait(0, 2)) << "a hundredth of a chunk is left of it";
 }
 
+TEST(DeviceQueues, KeepOneDeviceAtWorkAfterChunksThatTookNoTime) {
+    for (const int many : {1, 10, 100, 1000, 5000}) {
+        DeviceQueues queues(3, 4, 0);
+        auto now = 0ms;
+        const auto pass = [&](std::uint32_t device, std::chrono::milliseconds time) {
+            queues.granted(0, device, now);
+            now += time;
+            queues.returned(0, now);
+        };
+        for (const auto time : {7ms, 3ms}) {
+            for (const std::uint32_t device : {0U, 1U, 2U}) {
+                pass(device, time);
+            }
+        }
+        for (int i = 0; i < many; ++i) {
+            pass(0, 0ms);
+            pass(1, 0ms);
+        }
+        for (int i = 0; i < 100; ++i) {
+            const auto next = static_cast<std::uint32_t>(i % 3);
+            pass(next, std::chrono::milliseconds(1 + i % 5));
+
+            EXPECT_FALSE(queues.has_to_wait(0, 1) && queues.has_to_wait(1, 1) && queues.has_to_wait(2, 1))
+                << many << " chunks, and " << i << " later";
+        }
+    }
+}
+
 }  // namespace
 }  // namespace sluice
