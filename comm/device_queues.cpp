@@ -82,6 +82,18 @@ void DeviceQueues::returned(std::uint64_t chunk, std::chrono::nanoseconds now) n
         queue.later += (time - queue.later) / static_cast<double>(std::min(queue.returned - 1, chunks_that_count));
     }
     sums_.add(queue);
+    if (++returns_added_ >= queues_.size()) {
+        add_up();
+    }
+}
+
+/// Anew, so that what additions and subtractions round does not add up.
+void DeviceQueues::add_up() {
+    sums_ = {.devices = queues_.size()};
+    for (const DeviceQueue& queue : queues_) {
+        sums_.add(queue);
+    }
+    returns_added_ = 0;
 }
 
 }  // namespace sluice

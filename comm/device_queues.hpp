@@ -41,7 +41,8 @@ private:
 /// `lag` + 1 where there are fewer chunks than devices. Pure.
 [[nodiscard]] bool has_to_wait(const DeviceQueue& asking, const DeviceSums& all, std::uint64_t left, std::uint32_t lag);
 
-/// The queues of all devices of a run. All calls take constant time; none locks, or allocates after construction.
+/// The queues of all devices of a run. Calls take constant time, on average; none locks, or allocates after
+/// construction.
 class DeviceQueues {
 public:
     /// Chunks that are held at once lie within `window` successive ids. `lag` is the models'.
@@ -64,8 +65,11 @@ private:
         std::chrono::nanoseconds at{0};
     };
 
+    void add_up();
+
     std::vector<DeviceQueue> queues_;
     DeviceSums sums_;
+    std::size_t returns_added_ = 0;                      // to the sums, since add_up()
     std::vector<std::chrono::nanoseconds> returned_at_;  // the last chunk of each device
     std::vector<Grant> grants_;                          // of chunk id at id % window
     std::uint32_t lag_;
