@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/device/model_runner.hpp"
 #include "core/error.hpp"
-#include "core/model_runner.hpp"
 
 namespace sluice {
 namespace {

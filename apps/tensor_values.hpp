@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/work_team.hpp"
+#include "core/sync/work_team.hpp"
 
 namespace sluice {
 

@@ -13,7 +13,7 @@ foreach(target sluice_kernels sluice_gpu_kernels sluice_torture_campaigns)  # in
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endforeach()
-sluice_compile_alone(sluice_core core/commit/file.cpp core/input/weights_file.cpp)
+sluice_compile_alone(sluice_core core/commit/file.cpp core/weights/weights_file.cpp)
 sluice_compile_alone(sluice_kernels kernels/host/invariant_product.cpp kernels/host/linear.cpp
   kernels/host/norm_relu_pool.cpp kernels/host/symbol_conv.cpp)
 sluice_compile_alone(sluice_apps apps/classifier/one_hot.cpp)

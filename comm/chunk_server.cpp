@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/files/checksum.hpp"
 
 namespace sluice {
 

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
-#include "core/standard_error.hpp"
+#include "core/process/standard_error.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace sluice {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/checksum.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/files/checksum.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 

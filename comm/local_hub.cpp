@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 

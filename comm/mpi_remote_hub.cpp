@@ -5,7 +5,7 @@
 
 #include "comm/message_pieces.hpp"
 #include "comm/wire.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "comm/backoff.hpp"
 #include "comm/message_pieces.hpp"
-#include "core/fault_point.hpp"
 #include "core/machine/launch.hpp"
-#include "core/standard_error.hpp"
+#include "core/process/fault_point.hpp"
+#include "core/process/standard_error.hpp"
 #include "core/sync/stopped_before.hpp"
 
 namespace sluice {

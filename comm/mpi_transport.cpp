@@ -16,8 +16,8 @@
 
 #include "comm/mpi_session.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/split.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/split.hpp"
 
 namespace sluice {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "comm/mpi_session.hpp"
-#include "core/node_memory.hpp"
-#include "core/packed_weights.hpp"
+#include "core/system/node_memory.hpp"
+#include "core/weights/packed_weights.hpp"
 
 namespace sluice {
 

@@ -14,7 +14,7 @@
 #include "comm/mpi_session.hpp"
 #include "core/error.hpp"
 #include "core/machine/launch.hpp"
-#include "core/process_state.hpp"
+#include "core/system/process_state.hpp"
 
 namespace sluice {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "comm/endpoint.hpp"
 #include "core/error.hpp"
-#include "core/node_memory.hpp"
 #include "core/sync/turn.hpp"
+#include "core/system/node_memory.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {

@@ -7,8 +7,8 @@
 
 #include "comm/chunk_server.hpp"
 #include "comm/local_hub.hpp"
-#include "core/doorbell.hpp"
 #include "core/interface.hpp"
+#include "core/sync/doorbell.hpp"
 #include "core/sync/stop_request.hpp"
 #include "core/trace/activities.hpp"
 

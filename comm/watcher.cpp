@@ -11,9 +11,9 @@
 #include <ctime>
 #include <utility>
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
-#include "core/standard_error.hpp"
+#include "core/process/standard_error.hpp"
+#include "core/system/descriptor.hpp"
 #include "core/trace/thread_usage.hpp"
 
 namespace sluice {

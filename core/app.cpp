@@ -35,13 +35,4 @@ void check_shape(std::string_view whose, const IoShape& shape, const IoShape& of
     }
 }
 
-std::unique_ptr<LoadedApp> load_alone(const OpenApp& app, const WeightBlob& weights, Precision precision,
-                                      DeviceKind kind, std::uint32_t threads) {
-    std::unique_ptr<LoadedApp> loaded = app.load(weights, precision, kind);
-    if (PackedWeights* const packed = loaded->weights(); packed != nullptr) {
-        packed->pack(NodeMemory::of_process(packed->bytes()), {}, threads);
-    }
-    return loaded;
-}
-
 }  // namespace sluice

@@ -14,11 +14,12 @@
 #include "core/interface.hpp"
 #include "core/model.hpp"
 #include "core/modes.hpp"
-#include "core/node_memory.hpp"
-#include "core/packed_weights.hpp"
 #include "core/settings.hpp"
+#include "core/system/node_memory.hpp"
 
 namespace sluice {
+
+class PackedWeights;
 
 /// Validated weights in the app's own layout. Rank 0 broadcasts these bytes, once per node.
 struct WeightBlob {
@@ -174,9 +175,5 @@ private:
 /// Throws ContractViolation unless `shape`, of the app's `whose` ("codec", "model"), is what its OpenApp says, and no
 /// size is 0.
 void check_shape(std::string_view whose, const IoShape& shape, const IoShape& of_app);
-
-/// Calls app.load() and packs the weights in this process alone, on up to `threads` threads.
-[[nodiscard]] std::unique_ptr<LoadedApp> load_alone(const OpenApp& app, const WeightBlob& weights, Precision precision,
-                                                    DeviceKind kind, std::uint32_t threads);
 
 }  // namespace sluice

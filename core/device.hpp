@@ -9,12 +9,13 @@
 #include <string_view>
 
 #include "core/buffer.hpp"
-#include "core/doorbell.hpp"
 #include "core/event.hpp"
 #include "core/function_ref.hpp"
 #include "core/interface.hpp"
 
 namespace sluice {
+
+class Doorbell;
 
 class Activity;
 

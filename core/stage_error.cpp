@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/program_name.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 namespace {

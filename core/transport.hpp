@@ -5,11 +5,12 @@
 
 #include "core/chunk.hpp"
 #include "core/clock.hpp"
-#include "core/doorbell.hpp"
 #include "core/event.hpp"
 #include "core/interface.hpp"
 
 namespace sluice {
+
+class Doorbell;
 
 /// A chunk, and where its items are.
 struct Arrival {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "core/interface.hpp"
-#include "core/packed_weights.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "kernels/operation.hpp"
 
 namespace sluice {

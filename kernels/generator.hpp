@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/interface.hpp"
-#include "core/packed_weights.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "kernels/sampling.hpp"
 #include "kernels/text_writer.hpp"
 

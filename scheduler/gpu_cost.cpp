@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/json_types.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

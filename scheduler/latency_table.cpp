@@ -10,7 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/modes.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "scheduler/latency_sections.hpp"
 #include "scheduler/report.hpp"
 #include "scheduler/text_table.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/device/model_runner.hpp"
 #include "core/error.hpp"
-#include "core/model_runner.hpp"
 
 namespace sluice {
 namespace {

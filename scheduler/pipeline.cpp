@@ -10,7 +10,7 @@
 #include "core/device/host_stream.hpp"
 #include "core/device/profiler_range.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 #include "core/stage_error.hpp"
 
 namespace sluice {

@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "core/input/item_source.hpp"
 #include "core/modes.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "scheduler/attempt_summary.hpp"
 #include "scheduler/rank_report.hpp"
 #include "scheduler/reading.hpp"

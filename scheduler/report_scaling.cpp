@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "scheduler/report_conditions.hpp"
 #include "scheduler/text_table.hpp"
 

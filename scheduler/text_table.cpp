@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

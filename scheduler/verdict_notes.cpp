@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "scheduler/resources.hpp"
 #include "scheduler/verdict.hpp"
 

@@ -9,7 +9,7 @@
 #include "core/commit/run_paths.hpp"
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
-#include "core/split.hpp"
+#include "core/text/parse_number.hpp"
+#include "core/text/split.hpp"
 #include "slurm/child.hpp"
 #include "slurm/run_files.hpp"
 

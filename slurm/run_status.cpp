@@ -14,9 +14,9 @@
 #include "core/clock.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
-#include "core/descriptor.hpp"
+#include "core/files/paths.hpp"
 #include "core/json_types.hpp"
-#include "core/paths.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace sluice {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
-#include "core/program_name.hpp"
-#include "core/wording.hpp"
+#include "core/text/program_name.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

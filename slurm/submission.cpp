@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/commit/file.hpp"
-#include "core/parse_number.hpp"
+#include "core/text/parse_number.hpp"
 
 namespace sluice {
 namespace {

@@ -14,8 +14,8 @@
 #include "core/commit/run_folder.hpp"
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/program_name.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/program_name.hpp"
 #include "slurm/child.hpp"
 #include "slurm/queue.hpp"
 

@@ -11,9 +11,9 @@
 
 #include "apps/classifier/classifier_codec.hpp"
 #include "apps/tensor_values.hpp"
-#include "core/checksum.hpp"
 #include "core/error.hpp"
-#include "core/work_team.hpp"
+#include "core/files/checksum.hpp"
+#include "core/sync/work_team.hpp"
 
 namespace sluice::classifier {
 namespace {

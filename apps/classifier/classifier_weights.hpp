@@ -10,7 +10,7 @@
 
 #include "apps/classifier/classifier_network.hpp"
 #include "core/app.hpp"
-#include "core/input/tensor_file.hpp"
+#include "core/weights/tensor_file.hpp"
 
 namespace sluice::classifier {
 

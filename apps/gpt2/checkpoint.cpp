@@ -15,9 +15,9 @@
 #include "apps/gpt2/tensors.hpp"
 #include "apps/tensor_values.hpp"
 #include "core/error.hpp"
+#include "core/files/paths.hpp"
 #include "core/machine/cgroup.hpp"
-#include "core/paths.hpp"
-#include "core/work_team.hpp"
+#include "core/sync/work_team.hpp"
 #include "kernels/philox.hpp"
 
 namespace sluice::gpt2 {

@@ -8,7 +8,7 @@
 
 #include "apps/gpt2/config.hpp"
 #include "core/app.hpp"
-#include "core/input/tensor_file.hpp"
+#include "core/weights/tensor_file.hpp"
 #include "kernels/decoder.hpp"
 
 namespace sluice::gpt2 {

@@ -9,7 +9,7 @@
 
 #include "apps/gpt2/side_file.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice::gpt2 {
 namespace {

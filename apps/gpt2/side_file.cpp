@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/input/lfs_pointer.hpp"
-#include "core/input/weights_file.hpp"
+#include "core/weights/weights_file.hpp"
 
 namespace sluice::gpt2 {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "apps/gpt2/config.hpp"
-#include "core/input/tensor_file.hpp"
+#include "core/weights/tensor_file.hpp"
 #include "kernels/decoder.hpp"
 
 namespace sluice::gpt2 {

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/error.hpp"
-#include "core/utf8.hpp"
+#include "core/text/utf8.hpp"
 
 namespace sluice::gpt2 {
 namespace {

@@ -12,7 +12,7 @@
 #include "apps/gpt2/side_file.hpp"
 #include "apps/gpt2/tokenizer_kind.hpp"
 #include "core/error.hpp"
-#include "core/utf8.hpp"
+#include "core/text/utf8.hpp"
 
 namespace sluice::gpt2 {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/utf8.hpp"
+#include "core/text/utf8.hpp"
 
 namespace sluice::gpt2 {
 namespace {

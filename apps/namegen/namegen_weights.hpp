@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/app.hpp"
-#include "core/input/tensor_file.hpp"
+#include "core/weights/tensor_file.hpp"
 #include "kernels/generator.hpp"
 
 namespace sluice::namegen {

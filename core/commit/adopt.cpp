@@ -9,7 +9,7 @@
 #include "core/commit/json_text.hpp"
 #include "core/commit/place_file.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 namespace {

@@ -13,9 +13,9 @@
 #include "core/commit/held_folder.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
-#include "core/parse_number.hpp"
-#include "core/program_name.hpp"
+#include "core/process/fault_point.hpp"
+#include "core/text/parse_number.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 namespace {

@@ -12,8 +12,8 @@
 #include "core/commit/file.hpp"
 #include "core/commit/journal.hpp"
 #include "core/commit/owner.hpp"
-#include "core/parse_number.hpp"
-#include "core/split.hpp"
+#include "core/text/parse_number.hpp"
+#include "core/text/split.hpp"
 
 namespace sluice {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <span>
 
-#include "core/checksum.hpp"
 #include "core/commit/owner.hpp"
-#include "core/fault_point.hpp"
+#include "core/files/checksum.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 namespace {

@@ -12,10 +12,10 @@
 #include "core/commit/file.hpp"
 #include "core/commit/publish.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
 #include "core/input/checked.hpp"
+#include "core/process/fault_point.hpp"
 #include "core/stage_error.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

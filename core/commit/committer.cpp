@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {

@@ -11,8 +11,8 @@
 #include "core/commit/file_effect.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 namespace {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace sluice {
 

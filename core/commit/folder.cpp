@@ -13,7 +13,7 @@
 #include "core/commit/file_effect.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 namespace {

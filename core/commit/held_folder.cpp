@@ -16,8 +16,8 @@
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
-#include "core/program_name.hpp"
+#include "core/process/fault_point.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 

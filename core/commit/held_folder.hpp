@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace sluice {
 

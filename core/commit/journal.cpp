@@ -6,9 +6,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/checksum.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/files/checksum.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 namespace {

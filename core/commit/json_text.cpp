@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "core/checksum.hpp"
 #include "core/error.hpp"
-#include "core/utf8.hpp"
+#include "core/files/checksum.hpp"
+#include "core/text/utf8.hpp"
 
 namespace sluice {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/commit/owner.hpp"
 #include "core/commit/run_identity.hpp"
 #include "core/error.hpp"
-#include "core/program_name.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 namespace {

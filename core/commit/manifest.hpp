@@ -9,7 +9,7 @@
 
 #include "core/commit/part_writer.hpp"
 #include "core/commit/run_paths.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 

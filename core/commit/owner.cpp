@@ -14,12 +14,12 @@
 #include "core/commit/file.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/commit/json_text.hpp"
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
+#include "core/files/paths.hpp"
 #include "core/machine/provenance.hpp"
-#include "core/paths.hpp"
-#include "core/process_state.hpp"
 #include "core/sync/stopped_before.hpp"
+#include "core/system/descriptor.hpp"
+#include "core/system/process_state.hpp"
 #include "core/trace/thread_usage.hpp"
 
 namespace sluice {

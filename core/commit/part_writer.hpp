@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/checksum.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/journal.hpp"
+#include "core/files/checksum.hpp"
 
 namespace sluice {
 

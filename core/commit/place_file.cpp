@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/commit/file.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice {
 namespace {

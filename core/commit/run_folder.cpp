@@ -12,7 +12,7 @@
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
 #include "core/input/checked.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -6,11 +6,11 @@
 #include <map>
 #include <optional>
 
-#include "core/checksum.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/json_text.hpp"
 #include "core/commit/place_file.hpp"
 #include "core/error.hpp"
+#include "core/files/checksum.hpp"
 
 namespace sluice {
 namespace {

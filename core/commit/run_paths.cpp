@@ -4,7 +4,7 @@
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice {
 namespace {

@@ -12,11 +12,11 @@
 #include "core/config/text.hpp"
 #include "core/config/value.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/program_name.hpp"
-#include "core/split.hpp"
-#include "core/utf8.hpp"
-#include "core/wording.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/program_name.hpp"
+#include "core/text/split.hpp"
+#include "core/text/utf8.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

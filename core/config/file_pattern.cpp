@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice {
 namespace {

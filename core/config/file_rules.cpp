@@ -7,7 +7,7 @@
 #include "core/config/rules.hpp"
 #include "core/config/text.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice {
 namespace {

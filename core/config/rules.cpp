@@ -9,9 +9,9 @@
 #include "core/config/file_pattern.hpp"
 #include "core/config/text.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/program_name.hpp"
-#include "core/wording.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/program_name.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

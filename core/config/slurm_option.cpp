@@ -7,8 +7,8 @@
 #include <span>
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
-#include "core/program_name.hpp"
+#include "core/text/parse_number.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 namespace {

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "core/error.hpp"
-#include "core/opened_file.hpp"
-#include "core/paths.hpp"
-#include "core/utf8.hpp"
+#include "core/files/opened_file.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/utf8.hpp"
 
 namespace sluice {
 namespace {

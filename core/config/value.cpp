@@ -15,7 +15,7 @@
 #include "core/config/slurm_option.hpp"
 #include "core/config/text.hpp"
 #include "core/error.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/doorbell.hpp"
 #include "core/sync/completion_counter.hpp"
+#include "core/sync/doorbell.hpp"
 #include "core/trace/activities.hpp"
 
 namespace sluice {

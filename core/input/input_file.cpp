@@ -10,9 +10,9 @@
 
 #include "core/config/file_pattern.hpp"
 #include "core/error.hpp"
+#include "core/files/opened_file.hpp"
+#include "core/files/paths.hpp"
 #include "core/input/lfs_pointer.hpp"
-#include "core/opened_file.hpp"
-#include "core/paths.hpp"
 #include "core/trace/trace.hpp"
 
 namespace sluice {

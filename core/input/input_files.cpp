@@ -15,12 +15,12 @@
 #include <system_error>
 #include <utility>
 
-#include "core/checksum.hpp"
 #include "core/config/file_pattern.hpp"
 #include "core/error.hpp"
+#include "core/files/checksum.hpp"
+#include "core/files/paths.hpp"
 #include "core/input/record_index.hpp"
-#include "core/paths.hpp"
-#include "core/work_team.hpp"
+#include "core/sync/work_team.hpp"
 
 namespace sluice {
 namespace {

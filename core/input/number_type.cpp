@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/error.hpp"
-#include "core/half.hpp"
+#include "core/input/half.hpp"
 
 namespace sluice {
 namespace {

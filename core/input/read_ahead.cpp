@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 #include "core/stage_error.hpp"
 #include "core/trace/thread_usage.hpp"
 

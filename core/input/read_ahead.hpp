@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/doorbell.hpp"
 #include "core/input/chunk_parts.hpp"
 #include "core/input/item_source.hpp"
-#include "core/node_memory.hpp"
+#include "core/sync/doorbell.hpp"
+#include "core/system/node_memory.hpp"
 #include "core/trace/activities.hpp"
 #include "core/trace/trace.hpp"
 

@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
 #include "core/input/framing.hpp"
 #include "core/input/record_reader.hpp"
 #include "core/input/record_stitcher.hpp"
 #include "core/machine/cgroup.hpp"
 #include "core/machine/cpu_set.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/input/record.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -21,8 +21,8 @@
 #include "core/input/record_reader.hpp"
 #include "core/input/record_text.hpp"
 #include "core/input/stretch_cache.hpp"
+#include "core/text/wording.hpp"
 #include "core/trace/thread_usage.hpp"
-#include "core/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/checksum.hpp"
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/checksum.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice {
 namespace {

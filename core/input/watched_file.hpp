@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace sluice {
 

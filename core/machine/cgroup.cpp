@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/split.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/split.hpp"
 
 namespace sluice {
 namespace {

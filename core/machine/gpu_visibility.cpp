@@ -8,9 +8,9 @@
 #include <map>
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
-#include "core/paths.hpp"
-#include "core/split.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/parse_number.hpp"
+#include "core/text/split.hpp"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/placement.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

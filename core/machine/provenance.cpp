@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/checksum.hpp"
-#include "core/descriptor.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/checksum.hpp"
+#include "core/files/paths.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/placement_text.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/checksum.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/files/checksum.hpp"
+#include "core/process/fault_point.hpp"
 #include "core/stage_error.hpp"
 #include "core/trace/thread_usage.hpp"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/chunk_grid.hpp"
-#include "core/doorbell.hpp"
 #include "core/output/output_writer.hpp"
+#include "core/sync/doorbell.hpp"
 #include "core/trace/activities.hpp"
 #include "core/trace/trace.hpp"
 

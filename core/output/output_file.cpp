@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 
 namespace sluice {
 

@@ -11,7 +11,7 @@
 #include "core/codec.hpp"
 #include "core/config/config.hpp"
 #include "core/output/row_writer.hpp"
-#include "core/work_team.hpp"
+#include "core/sync/work_team.hpp"
 
 namespace sluice {
 

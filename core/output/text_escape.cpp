@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "core/utf8.hpp"
+#include "core/text/utf8.hpp"
 
 namespace sluice {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/doorbell.hpp"
 #include "core/event.hpp"
+#include "core/sync/doorbell.hpp"
 
 namespace sluice {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/clock.hpp"
-#include "core/doorbell.hpp"
+#include "core/sync/doorbell.hpp"
 
 namespace sluice {
 

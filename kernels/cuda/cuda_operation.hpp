@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/packed_weights.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "kernels/cuda/precision.hpp"
 #include "kernels/operation.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "core/half.hpp"
+#include "core/input/half.hpp"
 #include "kernels/cuda/e4m3_values.hpp"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/error.hpp"
-#include "core/half.hpp"
+#include "core/input/half.hpp"
 #include "kernels/cuda/half_values.hpp"
 
 namespace sluice {

@@ -3,7 +3,7 @@
 #include <array>
 #include <dnnl.hpp>
 
-#include "core/packed_weights.hpp"
+#include "core/weights/packed_weights.hpp"
 
 namespace sluice {
 

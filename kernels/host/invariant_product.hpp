@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/modes.hpp"
-#include "core/packed_weights.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "kernels/host/aligned.hpp"
 
 namespace sluice {

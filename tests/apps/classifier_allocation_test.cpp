@@ -5,6 +5,7 @@
 
 #include "apps/classifier/classifier_app.hpp"
 #include "core/device/host_device.hpp"
+#include "core/weights/packed_weights.hpp"
 
 namespace {
 

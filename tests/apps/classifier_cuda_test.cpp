@@ -14,6 +14,7 @@
 #include "apps/classifier/classifier_weights.hpp"
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "tests/apps/classifier_reference.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"

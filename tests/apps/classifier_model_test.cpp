@@ -12,6 +12,7 @@
 #include "apps/classifier/classifier_weights.hpp"
 #include "core/device/host_device.hpp"
 #include "core/error.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "kernels/dense.hpp"
 #include "tests/apps/classifier_reference.hpp"
 #include "tests/support/host_precisions.hpp"

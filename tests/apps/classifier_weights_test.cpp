@@ -12,8 +12,8 @@
 #include <numeric>
 
 #include "apps/classifier/classifier_app.hpp"
-#include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/files/checksum.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"

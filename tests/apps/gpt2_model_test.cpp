@@ -10,6 +10,7 @@
 #include "apps/gpt2/gpt2_app.hpp"
 #include "core/config/config.hpp"
 #include "core/device/host_device.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "kernels/decoder.hpp"
 
 namespace sluice {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/namegen/namegen_model.hpp"
-#include "core/model_runner.hpp"
+#include "core/device/model_runner.hpp"
 #include "kernels/kernels.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 #include "tests/kernels/gru_texts.hpp"

@@ -16,6 +16,7 @@
 #include "apps/namegen/namegen_weights.hpp"
 #include "core/config/schema.hpp"
 #include "core/device/host_device.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "tests/apps/name_trigram.hpp"
 #include "tests/support/gru_reference.hpp"
 

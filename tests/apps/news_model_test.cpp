@@ -9,6 +9,7 @@
 #include "apps/classifier/classifier_app.hpp"
 #include "apps/classifier/classifier_weights.hpp"
 #include "core/device/host_device.hpp"
+#include "core/weights/packed_weights.hpp"
 
 // examples/models/news.safetensors is what its card says. Figures are PyTorch's, of the same file.
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/checksum.hpp"
 #include "core/error.hpp"
+#include "core/files/checksum.hpp"
 #include "tests/support/fake_job.hpp"
 
 namespace sluice {

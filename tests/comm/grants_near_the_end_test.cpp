@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/chunk_server.hpp"
-#include "core/checksum.hpp"
+#include "core/files/checksum.hpp"
 #include "tests/support/fake_job.hpp"
 
 namespace sluice {

@@ -20,7 +20,7 @@
 #include "comm/rank_board.hpp"
 #include "comm/root_heartbeat.hpp"
 #include "comm/root_time.hpp"
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 #include "tests/support/drifting_clock.hpp"
 #include "tests/support/mpi_job.hpp"
 #include "tests/support/mpi_main.hpp"

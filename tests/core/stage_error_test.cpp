@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "core/program_name.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 namespace {

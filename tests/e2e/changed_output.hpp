@@ -4,9 +4,9 @@
 #include <span>
 #include <string>
 
-#include "core/checksum.hpp"
 #include "core/commit/manifest.hpp"
 #include "core/commit/run_paths.hpp"
+#include "core/files/checksum.hpp"
 #include "tests/support/files.hpp"
 
 namespace sluice::test {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/packed_weights.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "kernels/generator.hpp"
 #include "kernels/philox.hpp"
 #include "tests/support/gru_reference.hpp"

@@ -38,7 +38,9 @@ struct Rooms {
 };
 
 const std::array rooms{
-    Rooms{"core", {"", "sync", "trace", "device", "machine", "config", "input", "output", "commit"}},
+    Rooms{"core",
+          {"text", "system", "", "files", "process", "sync", "trace", "device", "machine", "config", "input", "weights",
+           "output", "commit"}},
     Rooms{"kernels/cuda", {"gemm", "ordered", "decoder", "generator"}},
     Rooms{"tools", {"doctor", "runtime", "bench", "cli", "torture", ""}},
 };

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 #include "slurm/queue.hpp"
 #include "slurm/submit.hpp"
 #include "tests/slurm/slurm_jobs.hpp"

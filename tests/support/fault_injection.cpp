@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 #include "tests/support/drifting_clock.hpp"
 
 namespace sluice {

@@ -11,7 +11,7 @@
 #include "comm/mpi_remote_hub.hpp"
 #include "comm/mpi_worker.hpp"
 #include "comm/node_sharing.hpp"
-#include "core/node_memory.hpp"
+#include "core/system/node_memory.hpp"
 #include "tests/support/fake_drivers.hpp"
 
 namespace sluice::test {

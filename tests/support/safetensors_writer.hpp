@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "core/input/tensor_file.hpp"
+#include "core/weights/tensor_file.hpp"
 
 namespace sluice::test {
 

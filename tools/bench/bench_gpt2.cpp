@@ -16,7 +16,8 @@
 #include "core/app.hpp"
 #include "core/config/config.hpp"
 #include "core/device/host_device.hpp"
-#include "core/model_runner.hpp"
+#include "core/device/model_runner.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "tools/bench/beside_sgemm.hpp"
 #include "tools/bench/median.hpp"
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "core/checksum.hpp"
 #include "core/commit/committed_output.hpp"
+#include "core/files/checksum.hpp"
 #include "core/input/npy_header.hpp"
 #include "core/output/ordered_results.hpp"
 #include "core/output/output_file.hpp"

@@ -17,6 +17,7 @@
 
 #include "apps/classifier/classifier_app.hpp"
 #include "core/device/host_device.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "kernels/host_instructions.hpp"
 #include "tools/bench/benchmarks_in_turn.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/config/schema.hpp"
-#include "core/program_name.hpp"
-#include "core/wording.hpp"
+#include "core/text/program_name.hpp"
+#include "core/text/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/standard_output.hpp"
 

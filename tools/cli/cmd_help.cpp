@@ -5,8 +5,8 @@
 
 #include "core/config/schema.hpp"
 #include "core/error.hpp"
-#include "core/program_name.hpp"
-#include "core/wording.hpp"
+#include "core/text/program_name.hpp"
+#include "core/text/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/standard_output.hpp"
 

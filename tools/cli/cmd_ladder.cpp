@@ -4,8 +4,8 @@
 #include <new>
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
-#include "core/program_name.hpp"
+#include "core/text/parse_number.hpp"
+#include "core/text/program_name.hpp"
 #include "tools/bench/ladder/ladder.hpp"
 #include "tools/bench/ladder/report.hpp"
 #include "tools/cli/common_options.hpp"

@@ -5,8 +5,8 @@
 
 #include "core/config/slurm_option.hpp"
 #include "core/error.hpp"
-#include "core/fault_point.hpp"
 #include "core/machine/launch.hpp"
+#include "core/process/fault_point.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
 #include "tools/runtime/run_job.hpp"

@@ -6,7 +6,7 @@
 
 #include "core/commit/file.hpp"
 #include "core/input/input_files.hpp"
-#include "core/input/weights_file.hpp"
+#include "core/weights/weights_file.hpp"
 #include "slurm/submit.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/app_files.hpp"

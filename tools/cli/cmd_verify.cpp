@@ -10,8 +10,8 @@
 
 #include "core/commit/manifest.hpp"
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
-#include "core/wording.hpp"
+#include "core/text/parse_number.hpp"
+#include "core/text/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"
 #include "tools/runtime/progress.hpp"

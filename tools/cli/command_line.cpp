@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "core/error.hpp"
-#include "core/program_name.hpp"
-#include "core/standard_error.hpp"
-#include "core/wording.hpp"
+#include "core/process/standard_error.hpp"
+#include "core/text/program_name.hpp"
+#include "core/text/wording.hpp"
 #include "tools/runtime/standard_output.hpp"
 
 namespace po = boost::program_options;

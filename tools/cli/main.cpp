@@ -13,9 +13,9 @@
 
 #include "core/error.hpp"
 #include "core/machine/launch.hpp"
-#include "core/program_name.hpp"
+#include "core/process/standard_error.hpp"
 #include "core/stage_error.hpp"
-#include "core/standard_error.hpp"
+#include "core/text/program_name.hpp"
 #include "tools/cli/command_line.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/machine/cpu_set.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "kernels/host_instructions.hpp"
 #include "tools/doctor/topics.hpp"
 

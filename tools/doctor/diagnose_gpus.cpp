@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "core/machine/cpu_set.hpp"
 #include "core/machine/topology.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {

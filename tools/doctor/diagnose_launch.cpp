@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/modes.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "tools/doctor/topics.hpp"
 
 namespace sluice {

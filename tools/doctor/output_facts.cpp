@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 
 namespace sluice {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "core/program_name.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/modes.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "core/error.hpp"
-#include "core/opened_file.hpp"
+#include "core/files/opened_file.hpp"
 
 namespace sluice {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
 #include "core/machine/provenance.hpp"
-#include "core/standard_error.hpp"
+#include "core/process/standard_error.hpp"
 #include "kernels/host_instructions.hpp"
 #include "tools/runtime/choose_instructions.hpp"
 

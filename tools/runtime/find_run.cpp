@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/parse_number.hpp"
 #include "slurm/queue.hpp"
 #include "tools/runtime/job_file.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/program_name.hpp"
+#include "core/files/paths.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 namespace {

@@ -14,8 +14,8 @@
 #include "core/commit/file.hpp"
 #include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
+#include "core/files/paths.hpp"
 #include "core/output/output_file.hpp"
-#include "core/paths.hpp"
 #include "scheduler/report.hpp"
 #include "scheduler/trace_events.hpp"
 

@@ -4,8 +4,8 @@
 
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
-#include "core/paths.hpp"
-#include "core/standard_error.hpp"
+#include "core/files/paths.hpp"
+#include "core/process/standard_error.hpp"
 #include "tools/doctor/diagnose.hpp"
 #include "tools/doctor/gather.hpp"
 #include "tools/doctor/output_facts.hpp"

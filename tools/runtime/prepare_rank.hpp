@@ -16,7 +16,7 @@
 #include "core/machine/gpu_sampler.hpp"
 #include "core/machine/placement.hpp"
 #include "core/machine/topology_hwloc.hpp"
-#include "core/node_memory.hpp"
+#include "core/system/node_memory.hpp"
 #include "scheduler/reading.hpp"
 #include "tools/runtime/driver_team.hpp"
 #include "tools/runtime/gpu_start.hpp"

@@ -12,7 +12,7 @@
 #include <ctime>
 #include <utility>
 
-#include "core/standard_error.hpp"
+#include "core/process/standard_error.hpp"
 #include "core/sync/stopped_before.hpp"
 #include "core/trace/thread_usage.hpp"
 

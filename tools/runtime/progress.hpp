@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 
 namespace sluice {
 

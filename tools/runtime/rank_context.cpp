@@ -9,7 +9,7 @@
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/machine/cgroup.hpp"
-#include "core/standard_error.hpp"
+#include "core/process/standard_error.hpp"
 
 namespace sluice {
 

@@ -10,8 +10,8 @@
 #include "comm/crash_reports.hpp"
 #include "comm/job_end.hpp"
 #include "core/commit/attempt_history.hpp"
-#include "core/program_name.hpp"
-#include "core/standard_error.hpp"
+#include "core/process/standard_error.hpp"
+#include "core/text/program_name.hpp"
 #include "tools/runtime/job_plan.hpp"
 
 namespace sluice {

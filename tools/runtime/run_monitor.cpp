@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/commit/file.hpp"
-#include "core/standard_error.hpp"
+#include "core/process/standard_error.hpp"
 #include "core/trace/thread_usage.hpp"
 #include "slurm/stop_reason.hpp"
 #include "slurm/time_limit.hpp"

@@ -9,7 +9,7 @@
 
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
-#include "core/program_name.hpp"
+#include "core/text/program_name.hpp"
 #include "slurm/stop_reason.hpp"
 #include "tools/runtime/progress.hpp"
 

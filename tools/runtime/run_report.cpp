@@ -13,7 +13,7 @@
 #include "core/commit/run_identity.hpp"
 #include "core/commit/run_paths.hpp"
 #include "core/machine/provenance.hpp"
-#include "core/standard_error.hpp"
+#include "core/process/standard_error.hpp"
 #include "scheduler/trace_events.hpp"
 #include "scheduler/verdict.hpp"
 #include "tools/runtime/job_attempts.hpp"

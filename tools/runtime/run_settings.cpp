@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/checksum.hpp"
 #include "core/commit/run_identity.hpp"
 #include "core/error.hpp"
+#include "core/files/checksum.hpp"
 
 namespace sluice {
 namespace {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/model_runner.hpp"
+#include "core/device/model_runner.hpp"
+#include "core/process/standard_error.hpp"
 #include "core/stage_error.hpp"
-#include "core/standard_error.hpp"
-#include "core/wording.hpp"
+#include "core/text/wording.hpp"
 #include "tools/runtime/driver_team.hpp"
 
 namespace sluice {

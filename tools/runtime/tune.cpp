@@ -15,6 +15,7 @@
 #include "core/machine/cgroup.hpp"
 #include "core/machine/topology_hwloc.hpp"
 #include "core/modes.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "scheduler/cost_model.hpp"
 #include "scheduler/measure_costs.hpp"
 #include "scheduler/memory_plan.hpp"

@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/process_state.hpp"
+#include "core/system/process_state.hpp"
 
 namespace sluice::torture {
 namespace {

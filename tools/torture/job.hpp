@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 #include "tools/torture/attempt.hpp"
 
 namespace sluice::torture {

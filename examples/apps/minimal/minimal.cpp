@@ -4,7 +4,7 @@
 #include <random>
 
 #include "apps/sequential_model.hpp"
-#include "core/input/tensor_file.hpp"
+#include "core/weights/tensor_file.hpp"
 #include "kernels/kernels.hpp"
 #include "tools/cli/main.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/commit/manifest.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/error_of.hpp"

@@ -9,7 +9,7 @@
 #include "core/commit/clean.hpp"
 #include "core/commit/place_file.hpp"
 #include "core/commit/publish.hpp"
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 
 namespace sluice::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/file.hpp"
 #include "core/commit/file_effect.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
 namespace sluice::test {

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/files/paths.hpp"
 #include "core/input/npy_header.hpp"
 #include "core/output/row_encoder.hpp"
-#include "core/paths.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/error_of.hpp"

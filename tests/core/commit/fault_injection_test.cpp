@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "core/fault_point.hpp"
+#include "core/process/fault_point.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 

@@ -11,7 +11,7 @@
 #include <iterator>
 #include <vector>
 
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/fault_injection.hpp"

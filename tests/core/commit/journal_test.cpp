@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "core/commit/attempt_journal.hpp"
-#include "core/descriptor.hpp"
+#include "core/system/descriptor.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 
 namespace sluice::test {

@@ -5,9 +5,9 @@
 #include <random>
 #include <tuple>
 
-#include "core/doorbell.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/input/record_reader.hpp"
+#include "core/sync/doorbell.hpp"
 #include "tests/core/input/io_fixture.hpp"
 
 namespace sluice::test {

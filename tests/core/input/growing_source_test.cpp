@@ -9,8 +9,8 @@
 #include <string_view>
 #include <thread>
 
-#include "core/fault_point.hpp"
 #include "core/input/item_source.hpp"
+#include "core/process/fault_point.hpp"
 #include "tests/core/input/io_fixture.hpp"
 
 namespace sluice::test {

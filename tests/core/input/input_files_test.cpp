@@ -9,7 +9,7 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "core/checksum.hpp"
+#include "core/files/checksum.hpp"
 #include "tests/core/input/io_fixture.hpp"
 
 namespace sluice::test {

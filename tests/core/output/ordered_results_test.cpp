@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "core/checksum.hpp"
+#include "core/files/checksum.hpp"
 #include "core/stage_error.hpp"
 #include "tests/support/fake_job.hpp"
 

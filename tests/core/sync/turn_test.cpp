@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "core/node_memory.hpp"
+#include "core/system/node_memory.hpp"
 
 namespace sluice {
 namespace {

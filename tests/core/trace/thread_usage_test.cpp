@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "core/doorbell.hpp"
-#include "core/paths.hpp"
+#include "core/files/paths.hpp"
+#include "core/sync/doorbell.hpp"
 
 namespace sluice {
 namespace {

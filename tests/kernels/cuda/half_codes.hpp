@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/half.hpp"
+#include "core/input/half.hpp"
 #include "core/modes.hpp"
 #include "kernels/cuda/half_values.hpp"
 #include "tests/kernels/cuda/e4m3.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/half.hpp"
+#include "core/input/half.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 #include "tests/kernels/cuda/half_codes.hpp"
 

@@ -1,9 +1,10 @@
 #include "tools/runtime/prepare_rank.hpp"
-#include "tests/support/error_of.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/weights/packed_weights.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/fake_job.hpp"
 
 namespace sluice {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "core/program_name.hpp"
+#include "core/text/program_name.hpp"
 
 namespace sluice {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/input/read_ahead.hpp"
 #include "core/output/ordered_results.hpp"
 #include "core/stage_error.hpp"
-#include "core/work_team.hpp"
+#include "core/sync/work_team.hpp"
 #include "tests/support/fake_job.hpp"
 #include "tools/runtime/driver_team.hpp"
 
