@@ -80,15 +80,15 @@ ReadAhead::ReadAhead(const ItemSource& source, const ChunkGrid& grid, const Read
         bin.missing = id < grid.chunks() ? parts_.parts_of(id) : 0;
         bin.turn = 2 * (id / bins_.size());
     }
-    records_.reserve(options.readers);
+    logs_.reserve(options.readers);
     for (std::uint32_t i = 0; i < options.readers; ++i) {
-        records_.push_back({ThreadTrace(fmt::format("reader {}", i), 2 * grid.chunks_left())});
+        logs_.push_back({ThreadTrace(fmt::format("reader {}", i), 2 * grid.chunks_left())});
     }
     Activities& activities = options.activities == nullptr ? own_activities_ : *options.activities;
     try {
-        for (ThreadRecord& record : records_) {
-            Activity& activity = activities.add(ActivityKind::reader, record.trace.name());
-            readers_.emplace_back([this, &record, &activity] { read_chunks(record, activity); });
+        for (ThreadLog& log : logs_) {
+            Activity& activity = activities.add(ActivityKind::reader, log.trace.name());
+            readers_.emplace_back([this, &log, &activity] { read_chunks(log, activity); });
         }
     } catch (...) {  // no thread for it: those that run already end first
         join();
@@ -126,26 +126,26 @@ void ReadAhead::release(std::uint64_t id) {
     released_.ring();
 }
 
-std::vector<ThreadRecord> ReadAhead::take_records() {
+std::vector<ThreadLog> ReadAhead::take_logs() {
     join();
-    return std::move(records_);
+    return std::move(logs_);
 }
 
 std::vector<ThreadTrace> ReadAhead::traces_so_far() const {
     std::vector<ThreadTrace> traces;
-    std::ranges::transform(records_, std::back_inserter(traces), &ThreadRecord::trace);
+    std::ranges::transform(logs_, std::back_inserter(traces), &ThreadLog::trace);
     return traces;
 }
 
-void ReadAhead::read_chunks(ThreadRecord& record, Activity& activity) {
+void ReadAhead::read_chunks(ThreadLog& log, Activity& activity) {
     const Instant begin = Clock::now();
-    name_this_thread(record.trace.name());
-    ChunkSpan span(record.trace);
+    name_this_thread(log.trace.name());
+    ChunkSpan span(log.trace);
     read_until_end(span, activity);
     span.finish();
-    record.trace.set_run_delay(read_run_delay());
+    log.trace.set_run_delay(read_run_delay());
     activity.end();
-    record.usage = usage_of_this_thread(record.trace.name(), begin);
+    log.usage = usage_of_this_thread(log.trace.name(), begin);
     if (reading_.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
         first_bad_.load(std::memory_order_relaxed) != part_count_) {
         failed_.store(true, std::memory_order_release);

@@ -66,7 +66,7 @@ public:
     void join();
 
     /// One per reader. Call after the input was read to its end, or readers have ended because of a failure.
-    [[nodiscard]] std::vector<ThreadRecord> take_records();
+    [[nodiscard]] std::vector<ThreadLog> take_logs();
 
     /// The traces so far; from any thread.
     [[nodiscard]] std::vector<ThreadTrace> traces_so_far() const;
@@ -83,7 +83,7 @@ private:
     [[nodiscard]] const Bin& bin_of(std::uint64_t id) const { return bins_[id % bins_.size()]; }
     class ChunkSpan;
 
-    void read_chunks(ThreadRecord& record, Activity& activity);
+    void read_chunks(ThreadLog& log, Activity& activity);
     void read_until_end(ChunkSpan& span, Activity& activity);
     [[nodiscard]] bool wait_until_free(std::uint64_t part, std::uint64_t chunk);
     [[nodiscard]] bool wait_until_known(ChunkPart& part);
@@ -98,7 +98,7 @@ private:
     Doorbell released_;
     NodeMemory own_memory_;
     std::vector<Bin> bins_;
-    std::vector<ThreadRecord> records_;  // each written by its reader until that ends
+    std::vector<ThreadLog> logs_;  // each written by its reader until that ends
     Activities own_activities_;
     std::atomic<std::uint64_t> next_;    // next part that no reader has taken
     std::atomic<std::uint64_t> wanted_;  // chunks before this one may be read

@@ -36,7 +36,7 @@ OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std:
       bell_(bell),
       places_(window),
       activity_(activity == nullptr ? own_activity_ : *activity),
-      record_{ThreadTrace("writer", 3 * grid.chunks_left())},
+      log_{ThreadTrace("writer", 3 * grid.chunks_left())},
       written_(grid.begin()) {
     expects(window >= 1, "OrderedResults: a window of one chunk at least");
     for (std::uint64_t id = grid.begin(); id < grid.begin() + window; ++id) {
@@ -88,9 +88,9 @@ std::uint64_t OrderedResults::chunks_written() const {
     return written_.load(std::memory_order_acquire);
 }
 
-ThreadRecord OrderedResults::take_record() {
+ThreadLog OrderedResults::take_log() {
     join();
-    return std::move(record_);
+    return std::move(log_);
 }
 
 void OrderedResults::write_chunks() {
@@ -108,9 +108,9 @@ void OrderedResults::write_chunks() {
             break;
         }
     }
-    record_.trace.set_run_delay(read_run_delay());
+    log_.trace.set_run_delay(read_run_delay());
     activity_.end();
-    record_.usage = usage_of_this_thread("writer", begin);
+    log_.usage = usage_of_this_thread("writer", begin);
 }
 
 /// False: the thread is to end.
@@ -132,7 +132,7 @@ bool OrderedResults::write_next(std::uint64_t id) {
     const Instant end = Clock::now();
     const std::chrono::nanoseconds committing = commits_of_thread().time - before;
     const Instant committed = std::max(begin, end - committing);
-    record_.trace.add({.stage = Stage::write, .busy = {begin, committed}, .items = items, .bytes = outputs.size()});
+    log_.trace.add({.stage = Stage::write, .busy = {begin, committed}, .items = items, .bytes = outputs.size()});
     uncommitted_.items += items;
     uncommitted_.bytes += outputs.size();
     if (committing.count() > 0) {
@@ -175,7 +175,7 @@ bool OrderedResults::wait_until_arrived(const Place& place, std::uint64_t full_t
 void OrderedResults::add_commit(const Interval& busy) {
     uncommitted_.stage = Stage::commit;
     uncommitted_.busy = busy;
-    record_.trace.add(std::exchange(uncommitted_, {}));
+    log_.trace.add(std::exchange(uncommitted_, {}));
 }
 
 void OrderedResults::join() {

@@ -69,10 +69,10 @@ public:
     [[nodiscard]] std::uint64_t cut_written() const noexcept { return cut_.load(std::memory_order_relaxed); }
 
     /// Only after all chunks are written or the thread has ended.
-    [[nodiscard]] ThreadRecord take_record();
+    [[nodiscard]] ThreadLog take_log();
 
     /// Trace so far. Safe from any thread.
-    [[nodiscard]] ThreadTrace trace_so_far() const { return record_.trace; }
+    [[nodiscard]] ThreadTrace trace_so_far() const { return log_.trace; }
 
 private:
     struct alignas(64) Place {
@@ -99,7 +99,7 @@ private:
     std::vector<Place> places_;
     Activity own_activity_;
     Activity& activity_;
-    ThreadRecord record_;
+    ThreadLog log_;
     ThreadSpan uncommitted_;  // items and bytes since the last commit
     std::atomic<std::uint64_t> written_;
     std::atomic<std::uint64_t> items_{0};

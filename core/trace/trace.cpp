@@ -38,13 +38,13 @@ void retime(Milestones& at, Retime time) {
 
 }  // namespace
 
-void refuse_trace(std::size_t records, std::size_t bytes) {
+void refuse_trace(std::size_t entries, std::size_t bytes) {
     constexpr double gibi = 1U << 30U;
     throw Error(ExitCode::out_of_memory,
                 {.id = "E-MEM-068",
                  .where = "trace",
-                 .what = fmt::format("cannot reserve {} records, {:.1f} GiB: one or more a chunk", records,
-                                     static_cast<double>(records) * static_cast<double>(bytes) / gibi),
+                 .what = fmt::format("cannot reserve {} entries, {:.1f} GiB: one or more a chunk", entries,
+                                     static_cast<double>(entries) * static_cast<double>(bytes) / gibi),
                  .hint = "raise pipeline.chunk_items for fewer chunks, split the job, or raise `ulimit -v`"});
 }
 

@@ -42,33 +42,33 @@ inline constexpr std::array<std::pair<Stage, Interval ChunkSpans::*>, 5> chunk_s
     {Stage::gather, &ChunkSpans::gather},
 }};
 
-/// Throws Error (out_of_memory): the system does not reserve a trace of so many records, of `bytes` each.
-[[noreturn]] void refuse_trace(std::size_t records, std::size_t bytes);
+/// Throws Error (out_of_memory): the system does not reserve a trace of so many entries, of `bytes` each.
+[[noreturn]] void refuse_trace(std::size_t entries, std::size_t bytes);
 
 /// Append-only log with a single writer thread; any thread may read concurrently. Lock-free and without allocation
 /// after construction. The whole capacity is reserved at once, but only pages written to use memory.
-template <class Record>
+template <class Entry>
 class TraceLog {
 public:
     /// `name` is of whom or what it logs, unique on its rank.
     TraceLog(std::string name, std::size_t capacity) : name_(std::move(name)), capacity_(capacity) {
         try {
-            records_.reserve(capacity);
+            entries_.reserve(capacity);
         } catch (const std::exception&) {  // std::bad_alloc, or std::length_error
-            refuse_trace(capacity, sizeof(Record));
+            refuse_trace(capacity, sizeof(Entry));
         }
     }
-    /// Copies the records so far.
+    /// Copies the entries so far.
     TraceLog(const TraceLog& other) : name_(other.name_), capacity_(other.capacity_) {
-        const auto so_far = other.records();
-        records_.assign(so_far.begin(), so_far.end());
-        count_.store(records_.size(), std::memory_order_relaxed);
+        const auto so_far = other.entries();
+        entries_.assign(so_far.begin(), so_far.end());
+        count_.store(entries_.size(), std::memory_order_relaxed);
         run_delay_.store(other.run_delay_.load());
     }
     TraceLog(TraceLog&& other) noexcept
         : name_(std::move(other.name_)),
           capacity_(other.capacity_),
-          records_(std::move(other.records_)),
+          entries_(std::move(other.entries_)),
           count_(other.count_.exchange(0)),
           run_delay_(other.run_delay_.load()) {}
     TraceLog& operator=(const TraceLog&) = delete;
@@ -78,22 +78,22 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
     /// Throws ContractViolation if called more than `capacity` times: a run knows the number of its chunks.
-    void add(const Record& record) {
-        expects(records_.size() < capacity_, "a trace holds at most the records it was made for");
-        records_.push_back(record);
-        count_.store(records_.size(), std::memory_order_release);
+    void add(const Entry& entry) {
+        expects(entries_.size() < capacity_, "a trace holds at most the entries it was made for");
+        entries_.push_back(entry);
+        count_.store(entries_.size(), std::memory_order_release);
     }
 
-    /// Applies `change` to each record; not concurrently with adding or reading.
+    /// Applies `change` to each entry; not concurrently with adding or reading.
     template <class Change>
     void rewrite(Change change) {
-        for (Record& record : records_) {
-            change(record);
+        for (Entry& entry : entries_) {
+            change(entry);
         }
     }
 
-    [[nodiscard]] std::span<const Record> records() const noexcept {
-        return {records_.data(), count_.load(std::memory_order_acquire)};
+    [[nodiscard]] std::span<const Entry> entries() const noexcept {
+        return {entries_.data(), count_.load(std::memory_order_acquire)};
     }
 
     /// Time that the logged thread waited for a CPU; nullopt if not known (yet).
@@ -108,8 +108,8 @@ public:
 private:
     std::string name_;
     std::size_t capacity_;
-    std::vector<Record> records_;
-    std::atomic<std::size_t> count_{0};  // of records that are complete
+    std::vector<Entry> entries_;
+    std::atomic<std::size_t> count_{0};  // of entries that are complete
     static constexpr std::int64_t unknown = -1;
     std::atomic<std::int64_t> run_delay_{unknown};
 };
@@ -122,13 +122,13 @@ public:
     DeviceTrace(std::string name, std::size_t capacity, IoShape item = {})
         : TraceLog(std::move(name), capacity), item_(item) {}
 
-    /// Copy of the records so far, without certification and counts. Safe from any thread.
+    /// Copy of the entries so far, without certification and counts. Safe from any thread.
     [[nodiscard]] DeviceTrace so_far() const { return {static_cast<const TraceLog&>(*this), item_}; }
 
     void set_certification(const Certification& certification) { certification_ = certification; }
     void set_counts(std::vector<ModelCount> counts) { counts_ = std::move(counts); }
 
-    [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return records(); }
+    [[nodiscard]] std::span<const ChunkSpans> chunks() const noexcept { return entries(); }
     [[nodiscard]] IoShape item() const noexcept { return item_; }
     /// nullopt if the device's model computes every item once.
     [[nodiscard]] const std::optional<Certification>& certification() const noexcept { return certification_; }
@@ -160,11 +160,11 @@ public:
     /// Adds work whose last `late` belong to stage `last`: as two spans; an empty one is omitted.
     void add(const ThreadSpan& span, Stage last, std::chrono::nanoseconds late);
 
-    [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return records(); }
+    [[nodiscard]] std::span<const ThreadSpan> spans() const noexcept { return entries(); }
 };
 
-/// What a host thread leaves when it has ended.
-struct ThreadRecord {
+/// What a host thread leaves: what it did, and, once it has ended, what that has cost.
+struct ThreadLog {
     ThreadTrace trace;
     ThreadUsage usage{};
 };
@@ -257,7 +257,7 @@ struct Milestones {
     Instant finish{};
 };
 
-/// Everything that one rank recorded. Read only after the threads that write it have ended.
+/// Everything that one rank has traced. Read only after the threads that write it have ended.
 struct RankTrace {
     int rank = 0;
     std::string host;

@@ -139,10 +139,10 @@ RankTrace JobServer::run() {
     results_.stop();
     hang_detection.reset();  // what it does at a sudden end reads the traces that are taken now
     RankTrace trace = team.take_trace();
-    std::vector<ThreadRecord> ended = input_.take_records();
-    ended.push_back(results_.take_record());
+    std::vector<ThreadLog> ended = input_.take_logs();
+    ended.push_back(results_.take_log());
     std::vector<ThreadTrace> traces;
-    for (ThreadRecord& thread : ended) {
+    for (ThreadLog& thread : ended) {
         traces.push_back(std::move(thread.trace));
         trace.usage.push_back(std::move(thread.usage));
     }

@@ -64,9 +64,9 @@ TEST_P(AnyReaders, BringEveryChunkThatIsLeftOnce) {
 
     std::uint64_t traced = 0;
     std::uint64_t bytes = 0;
-    for (const ThreadRecord& record : input.take_records()) {
-        EXPECT_LE(record.trace.spans().size(), 2 * grid.chunks_left());
-        for (const ThreadSpan& span : record.trace.spans()) {
+    for (const ThreadLog& log : input.take_logs()) {
+        EXPECT_LE(log.trace.spans().size(), 2 * grid.chunks_left());
+        for (const ThreadSpan& span : log.trace.spans()) {
             const bool counts = span.stage == Stage::parse || span.busy.begin == span.busy.end;
             traced += counts ? span.items : 0;
             bytes += counts ? span.bytes : 0;
@@ -361,7 +361,7 @@ TEST_P(AnyEnd, IsFoundWhereAGridGoesOnBehindIt) {
         bell.wait(seen);
     }
     EXPECT_FALSE(input.take(grid.chunks()));
-    EXPECT_EQ(input.take_records().size(), readers);
+    EXPECT_EQ(input.take_logs().size(), readers);
 }
 
 INSTANTIATE_TEST_SUITE_P(Counts, AnyEnd,
@@ -421,7 +421,7 @@ TEST(ReadAhead, HasNothingToDoForAnEmptyInput) {
 
     ReadAhead input(source, ChunkGrid(0, 10), {.input_bytes = fake_input_bytes, .staged = 1, .readers = 2}, bell);
 
-    EXPECT_EQ(input.take_records().size(), 2U);
+    EXPECT_EQ(input.take_logs().size(), 2U);
 }
 
 TEST(ReadAhead, RefusesNoChunksAndNoReaders) {

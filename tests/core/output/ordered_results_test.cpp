@@ -75,7 +75,7 @@ TEST_P(AnyWindow, WritesInItemOrderInWhateverOrderChunksCome) {
             cut += id % 3;
         }
         EXPECT_EQ(results.cut_written(), cut);
-        const ThreadTrace trace = results.take_record().trace;
+        const ThreadTrace trace = results.take_log().trace;
         EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(trace.spans(), Stage::write, &ThreadSpan::stage)),
                   grid.chunks_left());
     }
@@ -177,12 +177,12 @@ TEST(OrderedResults, CountWhatEachCommitHasMadeDurable) {
     }
     wait_until_written(results, bell, 5);
 
-    const ThreadRecord record = results.take_record();
+    const ThreadLog log = results.take_log();
 
-    EXPECT_EQ(record.usage.name, "writer");
+    EXPECT_EQ(log.usage.name, "writer");
     std::vector<std::uint64_t> items;
     std::vector<std::uint64_t> bytes;
-    for (const ThreadSpan& span : record.trace.spans()) {
+    for (const ThreadSpan& span : log.trace.spans()) {
         if (span.stage == Stage::commit) {
             items.push_back(span.items);
             bytes.push_back(span.bytes);
