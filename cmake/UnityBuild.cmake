@@ -18,7 +18,6 @@ sluice_compile_alone(sluice_kernels kernels/host/invariant_product.cpp kernels/h
   kernels/host/norm_relu_pool.cpp kernels/host/symbol_conv.cpp)
 sluice_compile_alone(sluice_apps apps/classifier/one_hot.cpp)
 sluice_compile_alone(bench_readers tools/bench/dense_ways.cpp)
-sluice_compile_alone(cuda_kernels_test tests/support/decoder_reference.cpp)
 sluice_compile_alone(bench_kernels tools/bench/bench_forward.cpp)
 
 # Kernels compile one by one, so that after a change to one of them it alone does; two thirds of that are headers too. Where

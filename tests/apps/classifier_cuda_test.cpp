@@ -15,7 +15,7 @@
 #include "core/device/cuda.hpp"
 #include "core/error.hpp"
 #include "core/weights/packed_weights.hpp"
-#include "tests/apps/classifier_reference.hpp"
+#include "tests/support/classifier_reference.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 

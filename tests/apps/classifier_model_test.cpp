@@ -14,7 +14,7 @@
 #include "core/error.hpp"
 #include "core/weights/packed_weights.hpp"
 #include "kernels/dense.hpp"
-#include "tests/apps/classifier_reference.hpp"
+#include "tests/support/classifier_reference.hpp"
 #include "tests/support/host_precisions.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include "tests/apps/classifier_reference.hpp"
+#include "tests/support/classifier_reference.hpp"
 
 #include <algorithm>
 #include <cmath>
