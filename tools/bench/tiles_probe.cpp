@@ -226,7 +226,6 @@ double time_head(double seconds, cudaStream_t stream) {
 
 void time_tiles(bool of_larger, cudaStream_t stream) {
     constexpr double seconds = 0.5;  // per window; the library, and then every other tile, take turns with the chosen
-    constexpr double seconds_of_tile = 0.15;
     const std::span<const GemmTile> tiles = by_wgmma() ? std::span<const GemmTile>(gemm_tiles) : mma_tiles;
     std::vector<double> shares;
     std::vector<double> shares_chained;
@@ -268,7 +267,7 @@ void time_tiles(bool of_larger, cudaStream_t stream) {
             if (tile != chosen[0].tile_number()) {
                 const std::vector<Gemm> other = make_products(product, operands, {.tile = tile});
                 print_beside("  " + describe(tiles[tile]),
-                             windows.in_turn(enqueuing(other), enqueuing(chosen), seconds_of_tile), "the chosen",
+                             windows.in_turn(enqueuing(other), enqueuing(chosen), seconds), "the chosen",
                              product.flop());
             }
         }
