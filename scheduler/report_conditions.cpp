@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,8 +18,11 @@ namespace {
 
 using ReadJson = nlohmann::json;
 
-/// As it stands in a job file, or in a report.
+/// As it stands in a job file, or in a report; 1.0 as 1, since programs between here and there write it so.
 std::string shown(const ReadJson& value) {
+    if (value.is_number_float() && value == std::round(value.get<double>())) {
+        return fmt::format("{}", value.get<double>());
+    }
     return value.is_null() ? "" : escaped(value.is_string() ? value.get<std::string>() : value.dump());
 }
 

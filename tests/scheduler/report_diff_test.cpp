@@ -120,6 +120,16 @@ TEST(ReportDiff, TellsWhatDecidesBytesAndIsNoSetting) {
     EXPECT_EQ(set[1].name, "run.precision") << "once is enough";
 }
 
+TEST(ReportDiff, TakesANumberForTheSameHoweverItIsWritten) {
+    const json before = report_of({10s}, {{"generate", {{"temperature", 1.0}, {"top_p", 0.5}}}});
+    const json same = report_of({10s}, {{"generate", {{"temperature", 1}, {"top_p", 0.5}}}});
+    const json other = report_of({10s}, {{"generate", {{"temperature", 2}, {"top_p", 0.5}}}});
+
+    EXPECT_TRUE(diff_reports(before, same).conditions.empty());
+    ASSERT_EQ(diff_reports(before, other).conditions.size(), 1U);
+    EXPECT_EQ(diff_reports(before, other).conditions[0].before, "1");
+}
+
 TEST(ReportDiff, TellsHowRunsEndedAndWhatTheirVerdictsNote) {
     const json before = report_of({10s});
     json after = before;
