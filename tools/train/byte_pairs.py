@@ -6,8 +6,12 @@ Needs the package regex (`apt-get install python3-regex`), which knows Unicode's
 import collections
 import json
 import pathlib
+import sys
 
-import regex
+try:
+    import regex
+except ImportError:
+    sys.exit("error: regex is missing; apt-get install python3-regex, or pip install regex")
 
 END_OF_TEXT = "<|endoftext|>"
 WORDS = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")

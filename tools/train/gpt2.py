@@ -15,11 +15,10 @@ import re
 import sys
 import time
 
+import gpt2_model  # first: says what is missing
+import byte_pairs
 import torch
 from torch import nn
-
-import byte_pairs
-import gpt2_model
 from gpt2_model import safetensors_file
 from split import split
 from trigram import Trigram

@@ -9,11 +9,10 @@ import math
 import pathlib
 import sys
 
-import torch
-from torch import nn
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "export"))
-import safetensors_file  # noqa: E402
+import safetensors_file  # first: says what is missing  # noqa: E402
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 
 @dataclasses.dataclass

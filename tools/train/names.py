@@ -14,12 +14,11 @@ import pathlib
 import sys
 import time
 
-import torch
-from torch import nn
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "export"))
+import safetensors_file  # first: says what is missing  # noqa: E402
 import namegen_from_torch  # noqa: E402
-import safetensors_file  # noqa: E402
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 from split import split  # noqa: E402
 from trigram import Trigram  # noqa: E402

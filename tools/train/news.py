@@ -20,12 +20,11 @@ import re
 import sys
 import time
 
-import torch
-from torch import nn
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "export"))
+import safetensors_file  # first: says what is missing  # noqa: E402
 import classifier_from_torch  # noqa: E402
-import safetensors_file  # noqa: E402
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 from classifier_from_torch import LENGTH, SYMBOLS  # noqa: E402
 
