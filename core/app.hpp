@@ -39,7 +39,8 @@ struct WeightBlob {
 /// An app loaded with its weights, shared by all devices of a rank. Outlives the models it makes.
 class LoadedApp : public Interface {
 public:
-    /// Weights that must be packed before the first model is made; null if there are none.
+    /// Weights (core/weights/packed_weights.hpp) that must be packed before the first model is made; null if there are
+    /// none.
     [[nodiscard]] virtual PackedWeights* weights() { return nullptr; }
 
     /// Makes a model on `device`, of the kind that the app was loaded for, within `room`, which provides at least
