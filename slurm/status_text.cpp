@@ -22,13 +22,15 @@ std::string whole_seconds_text(double seconds) {
     return duration_text(std::chrono::seconds(std::llround(std::clamp(seconds, 0.0, longest_time))));
 }
 
-std::string progress_line(const RunStatus& status) {
+/// `ended`: without saying so; then more than it told may be committed.
+std::string progress_line(const RunStatus& status, bool ended) {
     const ItemCount items{.done = status.items_done,
                           .total = status.items,
                           .before = status.items_before,
                           .is_estimated = status.items_estimated};
     const std::string committed =
-        status.chunks_committed ? fmt::format(", {} committed", *status.chunks_committed) : std::string();
+        status.chunks_committed ? fmt::format(", {}{} committed", ended ? "at least " : "", *status.chunks_committed)
+                                : std::string();
     return fmt::format("progress  {}; chunks {} of {} written{}\n", count_text(items, Percentage::shown),
                        status.chunks_done, status.chunks, committed);
 }
@@ -97,7 +99,8 @@ std::string state_line(const RunView& view) {
         text += fmt::format(" when last seen, {} ago: {}; `{} submit` resumes from what is committed",
                             whole_seconds_text(view.age), over, program_name());
     } else if (view.gone) {
-        text += fmt::format(" when last seen, {} ago: its process is gone", whole_seconds_text(view.age));
+        text += fmt::format(" when last seen, {} ago: its process is gone{}", whole_seconds_text(view.age),
+                            view.job.empty() ? "; the same command resumes from what is committed" : "");
     } else if (is_stale(view)) {
         const bool is_suspended = view.queued && view.queued->state == "SUSPENDED";
         text += fmt::format(" when last seen, {} ago: {}", whole_seconds_text(view.age),
@@ -224,10 +227,10 @@ std::string status_text(const RunView& view) {
     std::string text = owner + state_line(view) + missing_line(view) + attempt_line(view);
     const bool are_counted =
         status.items > 0 || (status.state != RunState::preparing && !status.end) || status.state == RunState::complete;
-    if (are_counted) {
-        text += progress_line(status);
-    }
     const bool goes_on = !status.end && job_is_over(view).empty() && !view.gone;
+    if (are_counted) {
+        text += progress_line(status, !status.end && !goes_on);
+    }
     if (goes_on && !is_stale(view) && status.state != RunState::preparing) {
         text += rate_line(status);
     }

@@ -231,7 +231,7 @@ TEST(KilledRun, IsNotWatchedForEver) {
         Process(launch_words(0, {"status", "labels.csv", "--watch"}), ProcessOptions{.folder = job.path()}).wait();
 
     EXPECT_EQ(result.exit_code, 0);
-    EXPECT_THAT(result.out, HasSubstr("its process is gone\n"));
+    EXPECT_THAT(result.out, HasSubstr("its process is gone; "));
 }
 
 TEST(KilledRun, IsCompleteOnceItHasAManifest) {

@@ -265,7 +265,9 @@ TEST(StatusText, SaysThatItsJobHasEndedWithoutAWord) {
 TEST(StatusText, SaysThatTheProcessIsGone) {
     const RunView view{.status = some_status(), .age = 100, .gone = true};
 
-    EXPECT_THAT(status_text(view), HasSubstr("running when last seen, 00:01:40 ago: its process is gone\n"));
+    EXPECT_THAT(status_text(view), AllOf(HasSubstr("running when last seen, 00:01:40 ago: its process is gone; the "
+                                                   "same command resumes from what is committed\n"),
+                                         HasSubstr(" written, at least 38 committed\n")));
     EXPECT_THAT(status_text({.status = some_status(), .age = 1, .gone = true}),
                 AllOf(Not(HasSubstr(" left\n")), Not(HasSubstr("results returned"))));
     EXPECT_TRUE(is_done(view));
