@@ -112,6 +112,7 @@ TEST(ResumeCommand, NeedsARun) {
         EXPECT_THAT(result.err, HasSubstr("E-RUN-116"));
     }
     EXPECT_EQ(run_sluice(job, {"resume"}).exit_code, 64);
+    EXPECT_THAT(run_sluice(job, {"status", "job.toml"}).err, HasSubstr(" run job.toml` begins it"));
     job.expect_nothing_left();
 }
 

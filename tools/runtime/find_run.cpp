@@ -10,17 +10,17 @@
 #include "core/error.hpp"
 #include "core/files/paths.hpp"
 #include "core/text/parse_number.hpp"
+#include "core/text/program_name.hpp"
 #include "slurm/queue.hpp"
 #include "tools/runtime/job_file.hpp"
 
 namespace sluice {
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, std::string what) {
-    throw Error(ExitCode::no_input, {.id = "E-RUN-116",
-                                     .where = escaped(name),
-                                     .what = std::move(what),
-                                     .hint = "name its output, its folder, its job file (.toml), or its job's number"});
+[[noreturn]] void refuse(const std::string& name, std::string what,
+                         std::string hint = "name its output, its folder, its job file (.toml), or its job's number") {
+    throw Error(ExitCode::no_input,
+                {.id = "E-RUN-116", .where = escaped(name), .what = std::move(what), .hint = std::move(hint)});
 }
 
 std::filesystem::path folder_of_number(const std::string& number) {
@@ -45,14 +45,20 @@ std::optional<RunPaths> run_of_part(const std::filesystem::path& part) {
 RunPaths find(const std::string& name, const Apps& apps) {
     std::error_code unknown;  // what cannot be examined counts as missing
     std::filesystem::path place = name;
+    const bool is_job_file = name.ends_with(".toml") && std::filesystem::is_regular_file(name, unknown);
     if (is_number(name) && !std::filesystem::exists(name, unknown)) {
         place = folder_of_number(name);
-    } else if (name.ends_with(".toml") && std::filesystem::is_regular_file(name, unknown)) {
+    } else if (is_job_file) {
         place = read_job_absolute({.path = name}, apps).output.path;
     }
     std::optional<RunPaths> paths = find_run(place);
     if (!paths) {
         paths = run_of_part(place);
+    }
+    if (!paths && is_job_file) {
+        refuse(name, fmt::format("has no run yet: none found at {}", quoted(place.native())),
+               fmt::format("`{} run {}` begins it; of a run with another --set output.path, name the output",
+                           program_name(), escaped(name)));
     }
     if (!paths) {
         refuse(name, place == name ? "no run found there" + did_you_mean_job(name)
