@@ -182,12 +182,12 @@ constexpr std::array keys{
     key<&Job::model, &Model::random>(
         count("model", "random", {0, most_seed}, "",
               "Seed of random weights, for trials and benchmarks. This or model.weights.")),
-    key<&Job::output, &Output::path>(
-        {.section = "output",
-         .name = "path",
-         .type = KeyType::path,
-         .required = true,
-         .help = "Where the results go; .csv, .jsonl, .npy or .txt, or, with a trailing slash, a folder of parts."}),
+    key<&Job::output, &Output::path>({.section = "output",
+                                      .name = "path",
+                                      .type = KeyType::path,
+                                      .required = true,
+                                      .help = "Where the results go; .csv, .jsonl, .npy or .txt, or, with a slash at "
+                                              "its end and output.format, a folder of parts."}),
     key<&Job::output, &Output::format>(choice("output", "format", words_of<OutputFormat>, "from the extension",
                                               "The output's format; required where the extension does not give it.")),
     key<&Job::output, &Output::nonfinite>(
