@@ -30,9 +30,10 @@ void ladder_options(Options& options) {
         ("svg", "print a picture of bars instead, as SVG")("host", "the host's rungs, also where there is a GPU");
 }
 
-/// Parses "0,9-12"; each number is one of `known`.
+/// Parses "0,9-12"; each number is one of `known`. `why_these`: why a GPU's are not known; empty: they are, or the
+/// host's were asked for.
 std::vector<std::uint32_t> rungs_of(const Command& command, const std::string& text,
-                                    const std::vector<std::uint32_t>& known) {
+                                    const std::vector<std::uint32_t>& known, const std::string& why_these) {
     std::vector<std::uint32_t> rungs;
     std::string_view rest = text;
     while (true) {
@@ -43,8 +44,9 @@ std::vector<std::uint32_t> rungs_of(const Command& command, const std::string& t
         const auto from = parse_number<std::uint32_t>(first);
         const auto to = parse_number<std::uint32_t>(last);
         if (!from || !to || *from > *to || *to > known.back()) {
-            refuse_usage(command, fmt::format("--rungs: got {}, expected numbers up to {}, like 0,2-{}", quoted(text),
-                                              known.back(), known.back()));
+            refuse_usage(command, fmt::format("--rungs: got {}, expected numbers up to {}, like 0,2-{}{}", quoted(text),
+                                              known.back(), known.back(),
+                                              why_these.empty() ? "" : " (the host's; no GPU: " + why_these + ")"));
         }
         for (std::uint32_t rung = *from; rung <= *to; ++rung) {
             rungs.push_back(rung);
@@ -93,8 +95,9 @@ int climb(const ParsedArguments& parsed) {
                                   .k = count_option(parsed, "k", most_side),
                                   .seconds = seconds_of(parsed)};
     if (parsed.has("rungs")) {
-        options.rungs = rungs_of(parsed.command, parsed.options["rungs"].as<std::string>(),
-                                 on_gpu ? ladder::cuda_rung_numbers() : ladder::host_rung_numbers());
+        options.rungs =
+            rungs_of(parsed.command, parsed.options["rungs"].as<std::string>(),
+                     on_gpu ? ladder::cuda_rung_numbers() : ladder::host_rung_numbers(), on_gpu ? "" : why_host);
     }
     const bool as_json = parsed.has("json");
     const bool as_picture = parsed.has("svg");

@@ -128,6 +128,17 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
     }
 }
 
+TEST(CommandLine, SaysWhyTheRungsOfAGpuAreNotThere) {
+    const ProcessResult result =
+        Process({"/usr/bin/env", "CUDA_VISIBLE_DEVICES=", SLUICE_PROGRAM, "ladder", "--rungs", "0,12-18"},
+                {.folder = "/"})
+            .wait();
+
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_NE(result.err.find("expected numbers up to 3, like 0,2-3 (the host's; no GPU: "), std::string::npos)
+        << result.err;
+}
+
 TEST(CommandLine, RefusesAJobFileThatCannotBeOpened) {
     for (const char* command : {"run", "check"}) {
         EXPECT_EQ(sluice({command, "none.toml"}).exit_code, 66);
