@@ -35,7 +35,7 @@ std::string help_on_keys(std::span<const AppKeys> apps, const std::string& topic
 
 int print_help(const ParsedArguments& parsed) {
     if (parsed.operands.empty()) {
-        print(general_help());
+        print(general_help(parsed.apps));
         return 0;
     }
     const std::string& topic = parsed.operands.front();

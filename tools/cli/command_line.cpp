@@ -141,7 +141,7 @@ int run_command_line(Arguments arguments, const Apps& apps) {
         refuse(program_name(), "got no command", program_name() + " --help");
     }
     if (asks_for_help(arguments.front())) {
-        print(general_help());
+        print(general_help(apps));
         return code_with_stdout(help_command, 0);
     }
     const Command& command = arguments.front() == "--version" ? version_command : command_of(arguments.front());
@@ -188,7 +188,7 @@ std::string help_of(const Command& command) {
     return with_program_name(text);
 }
 
-std::string general_help() {
+std::string general_help(const Apps& apps) {
     std::string text =
         "Usage: {program} COMMAND [ARGUMENT]...\n\n"
         "Runs one model over many independent items, on every device that it gets.\n\n"
@@ -214,7 +214,15 @@ std::string general_help() {
         "  74  a read or a write failed    84  a run or an output is damaged\n"
         "  75  stopped early, in good order\n\n"
         "Example:\n"
-        "  {program} check job.toml && mpirun -n 4 {program} run job.toml\n";
+        "  {program} check job.toml && mpirun -n 4 {program} run job.toml\n\n"
+        "job.toml, whose keys `{program} help keys` lists, and the apps `{program} apps`:\n";
+    text += fmt::format(
+        "  app = \"{}\"\n"
+        "  input.path = \"articles.csv\"\n"
+        "  input.columns = [2, 3]\n"
+        "  model.random = 17   # for a trial; else model.weights = \"model.safetensors\"\n"
+        "  output.path = \"labels.csv\"\n",
+        apps.all().empty() ? "" : apps.all().front()->name());
     return with_program_name(text);
 }
 

@@ -95,6 +95,6 @@ struct OptionName {
 
 /// `sluice COMMAND --help`, and `sluice --help`.
 [[nodiscard]] std::string help_of(const Command& command);
-[[nodiscard]] std::string general_help();
+[[nodiscard]] std::string general_help(const Apps& apps);
 
 }  // namespace sluice

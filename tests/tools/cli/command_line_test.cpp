@@ -36,6 +36,19 @@ TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
     }
 }
 
+TEST(CommandLine, ShowsAJobThatIsValid) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.csv") << "3,Title,Text\n";
+    const std::string general = sluice({"--help"}).out;
+    const std::size_t begin = general.find("  app = ");
+    ASSERT_NE(begin, std::string::npos) << general;
+    std::ofstream(folder.path() / "job.toml") << general.substr(begin);
+
+    const ProcessResult result = sluice({"check", "job.toml"}, folder.path());
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
 TEST(CommandLine, KnowsEveryExitCodeOfTheDocumentation) {
     const std::string general = sluice({"--help"}).out;
     const std::string run = sluice({"run", "--help"}).out;
