@@ -99,8 +99,7 @@ public:
         const auto add = [&](const char* name, const std::optional<std::filesystem::path>& path,
                              const char* more = "") {
             if (path && settings_.find(name) == nullptr) {
-                files.push_back(
-                    {.name = name, .path = *path, .hint = fmt::format(where_checkpoints_come_from, name) + more});
+                files.push_back({.name = name, .path = *path, .hint = hint_for_missing_file(name, more)});
             }
         };
         if (needs_config()) {
@@ -155,6 +154,16 @@ public:
     }
 
 private:
+    /// Where the weights are not there either, it is their path that is wrong.
+    [[nodiscard]] std::string hint_for_missing_file(const char* name, const char* more) const {
+        const std::filesystem::path* const weights = settings_.weights();
+        std::error_code unknown;
+        if (weights != nullptr && !std::filesystem::exists(*weights, unknown)) {
+            return fmt::format("correct model.weights: there is no {} either", quoted(weights->native()));
+        }
+        return fmt::format(where_checkpoints_come_from, name) + more;
+    }
+
     [[nodiscard]] bool needs_config() const {
         const std::filesystem::path* const weights = settings_.weights();
         return weights == nullptr ? options_.files.config.has_value() : has_config(*weights);

@@ -316,6 +316,8 @@ TEST_F(Gpt2, SaysWhatIsMissingOrDoesNotFit) {
     EXPECT_THAT(err_of(66, {}), HasSubstr("huggingface-cli download gpt2"));
     std::filesystem::remove(path() / "config.json");
     EXPECT_THAT(err_of(66, {}), HasSubstr("config.json: model.config: cannot open: No such file"));
+    EXPECT_THAT(err_of(66, {"model.weights=other/model.safetensors"}),
+                HasSubstr("hint: correct model.weights: there is no 'other/model.safetensors' either\n"));
 }
 
 TEST_F(Gpt2, CountsTextsWhoseScoresAreNotFinite) {
