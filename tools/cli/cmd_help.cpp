@@ -57,8 +57,11 @@ int print_help(const ParsedArguments& parsed) {
         topics.push_back(other.name);
     }
     const bool is_key = !describe_keys(parsed.apps.keys(), topic).empty();
+    const bool is_id = topic.starts_with("E-") || topic.starts_with("W-");
     refuse_topic(topic, topics,
-                 is_key ? fmt::format("{} help keys {}", program_name(), topic) : program_name() + " --help");
+                 is_key  ? fmt::format("{} help keys {}", program_name(), topic)
+                 : is_id ? "docs/errors.md explains each message by its id"
+                         : program_name() + " --help");
 }
 
 }  // namespace

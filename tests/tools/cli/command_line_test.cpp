@@ -127,6 +127,7 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"version", "-x"}, "unknown option '-x'"},
         {{"help", "rum"}, "unknown topic 'rum'; did you mean 'run'?"},
         {{"help", "run", "check"}, "unexpected argument 'check'"},
+        {{"help", "E-RUN-001"}, "unknown topic 'E-RUN-001'\n  hint: docs/errors.md explains each message by its id"},
         {{"help", "pipeline.depth"}, "unknown topic 'pipeline.depth'\n  hint: sluice help keys pipeline.depth"},
         {{"help", "keys", "chunk_item"}, "unknown topic 'chunk_item'; did you mean 'chunk_items'?"},
         {{"help", "keys", ""}, "unknown topic ''"},
