@@ -20,6 +20,13 @@
 namespace sluice {
 namespace {
 
+/// Empty for a key that takes no list, or a string instead of one.
+std::string_view hint_for_list(const KeySpec& key) {
+    return key.type == KeyType::columns ? "a list stands in brackets: [2, 3] or [\"title\", \"body\"]"
+           : key.type == KeyType::words ? "a list stands in brackets, its strings in quotes: [\"one\", \"two\"]"
+                                        : "";
+}
+
 [[noreturn]] void refuse_type(const KeySpec& key, const toml::node& node, const std::string& where) {
     const auto* number = node.as_floating_point();
     const bool no_number = number != nullptr && !std::isfinite(**number) &&
@@ -197,7 +204,9 @@ std::string describe(const toml::node& node) {
 
 void refuse_value(const char* id, const KeySpec& key, const std::string& where, std::string_view got,
                   std::string_view what_follows) {
-    refuse_job(id, where, fmt::format("{}: got {}, expected {}{}", key.full_name(), got, key.expected(), what_follows));
+    const bool is_wrong_type = id == std::string_view("E-CFG-010");
+    refuse_job(id, where, fmt::format("{}: got {}, expected {}{}", key.full_name(), got, key.expected(), what_follows),
+               is_wrong_type ? std::string(hint_for_list(key)) : std::string());
 }
 
 SettingValue read_value(const KeySpec& key, const toml::node& node, const std::string& name, const std::string& where) {

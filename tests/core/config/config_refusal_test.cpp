@@ -188,6 +188,15 @@ TEST(Config, SaysWhatToDoWithAFileOfAnotherFormat) {
     EXPECT_EQ(hint("output.path=labels.dat"), "set output.format");
 }
 
+TEST(Config, ShowsTheBracketsThatAListLacks) {
+    const auto hint = [](const char* change) { return refusal(smallest_job, {set(change)}).text().hint; };
+
+    EXPECT_EQ(hint("input.columns=2,3"), "a list stands in brackets: [2, 3] or [\"title\", \"body\"]");
+    EXPECT_EQ(hint("input.columns=title"), "a list stands in brackets: [2, 3] or [\"title\", \"body\"]");
+    EXPECT_EQ(hint("slurm.skip=comment"), "a list stands in brackets, its strings in quotes: [\"one\", \"two\"]");
+    EXPECT_EQ(hint("slurm.skip=[\"coment\"]"), "") << "a list";
+}
+
 TEST(Config, ShowsTheQuotesThatAStringLacks) {
     const auto hint = [](const char* line) { return refusal(smallest_job + line).text().hint; };
 
