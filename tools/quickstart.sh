@@ -118,8 +118,8 @@ launcher="mpirun -n 2 --oversubscribe"
 if [ "$EUID" -eq 0 ]; then
     launcher+=" --allow-run-as-root" # Open MPI refuses without
 fi
-printf '\nThe first job:\n'
-sed -n '/^$/,$p' "$out/names.txt"
+printf '\nThe first job:\n\n'
+cat "$out/names.txt"
 cat <<TEXT
 
 Everything is in $out:

@@ -67,6 +67,7 @@ TEST_P(Report, HoldsAConsistentEntryForEveryRank) {
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const json report = json::parse(contents(job.path() / "labels.csv.report.json"));
 
+    EXPECT_THAT(result.out, testing::StartsWith("97 items in "));
     EXPECT_EQ(report.at("schema"), 2);
     EXPECT_TRUE(report.at("timers").at("valid"));
     EXPECT_EQ(report.at("run").at("items_done"), items);

@@ -46,7 +46,7 @@ TEST(SlurmBox, GivesOnFourNodesWhatOneProcessGives) {
     EXPECT_EQ(job.status().state, RunState::complete);
     EXPECT_EQ(job.status().items_done, 400U);
     EXPECT_EQ(job.output(), job.expected_output());
-    EXPECT_THAT(job.log(), HasSubstr("400 of 400 items"));
+    EXPECT_THAT(job.log(), HasSubstr("400 items in "));
     EXPECT_THAT(job.sluice({"status", job.id()}).out, HasSubstr("complete, exit code 0"));
 }
 

@@ -1,7 +1,5 @@
 #include "tools/runtime/run_report.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -239,7 +237,7 @@ void publish_report(RunReport report, const PreparedJob& prepared, const RunOpti
     warn_unless_placed(text, job.output, kept);
     if (!options.quiet) {
         const TableForm form = options.full_table ? TableForm::full : TableForm::brief;
-        print(fmt::format("{}\n\n{}", count_text(report.count()), latency_table(report, form)));
+        print(latency_table(report, form));
     }
 }
 
