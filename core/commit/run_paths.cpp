@@ -1,6 +1,7 @@
 #include "core/commit/run_paths.hpp"
 
 #include <fmt/format.h>
+#include <limits.h>
 
 #include "core/commit/file.hpp"
 #include "core/error.hpp"
@@ -12,6 +13,21 @@ namespace {
 bool is_folder(const std::filesystem::path& path) {
     const auto status = status_of(path);
     return status && S_ISDIR(status->st_mode);
+}
+
+/// Of the run folder's own files that are opened by their whole paths, none has a longer name there.
+constexpr std::size_t longest_name_below = 80;  // "/attempts/4294967295/MANIFEST.json.", 32 digits and ".new"
+
+void check_length(const RunPaths& paths) {
+    const std::size_t longest = paths.run_folder().native().size() + longest_name_below;
+    if (longest >= PATH_MAX) {
+        throw Error(ExitCode::cannot_create,
+                    {.id = "E-OUT-021",
+                     .where = escaped(paths.output.native()),
+                     .what = fmt::format("its run's files would have paths of up to {} bytes (expected at most {})",
+                                         longest, PATH_MAX - 1),
+                     .hint = "choose an [output].path in a folder with a shorter path"});
+    }
 }
 
 }  // namespace
@@ -45,9 +61,11 @@ RunPaths run_paths(const std::filesystem::path& output, const std::string& exten
                                               .what = "not the path of a file or folder",
                                               .hint = "name one in [output].path"});
     }
-    return {.layout = folder ? OutputLayout::folder : OutputLayout::file,
-            .output = plain_path(output),
-            .extension = folder ? extension : std::string()};
+    RunPaths paths{.layout = folder ? OutputLayout::folder : OutputLayout::file,
+                   .output = plain_path(output),
+                   .extension = folder ? extension : std::string()};
+    check_length(paths);
+    return paths;
 }
 
 std::optional<RunPaths> find_run(const std::filesystem::path& path) {

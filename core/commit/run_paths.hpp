@@ -39,6 +39,7 @@ struct RunPaths {
 };
 
 /// `output` as the job names it; one that ends in a slash is a folder of parts, whose names end in `extension`.
+/// Throws Error (cannot_create, E-OUT-021) if it is no path, or one so long that the run's own files could have none.
 [[nodiscard]] RunPaths run_paths(const std::filesystem::path& output, const std::string& extension);
 
 /// The run that `path` names: its output, its own folder, or the folder of parts. nullopt: there is none.

@@ -54,6 +54,17 @@ TEST(RunPaths, RefuseWhatIsNoPath) {
     EXPECT_EQ(code_of([] { static_cast<void>(run_paths(std::string("a\0b", 3), ".csv")); }), "73 E-OUT-021");
 }
 
+TEST(RunPaths, RefuseAnOutputWhoseRunsFilesWouldHaveTooLongPaths) {
+    const std::string folder(3900, 'x');  // no file has to be there
+    const auto code = [&](std::size_t length) {
+        return code_of([&] { static_cast<void>(run_paths("/" + folder + "/" + std::string(length, 'y'), ".csv")); });
+    };
+
+    EXPECT_EQ(code(100), "none");
+    EXPECT_EQ(code(108), "73 E-OUT-021");  // with ".sluice/attempts/" and what is there more than 4095
+    EXPECT_EQ(code(190), "73 E-OUT-021");
+}
+
 TEST(RunPaths, AreFoundByEveryNameOfTheRun) {
     const TemporaryFolder folder;
     std::filesystem::create_directories(folder.path() / "labels.csv.sluice");
