@@ -12,6 +12,7 @@
 namespace sluice::test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -108,6 +109,18 @@ TEST(Doctor, SaysWhichDeviceIsMissing) {
 
     EXPECT_EQ(result.exit_code, 69);
     EXPECT_THAT(result.out, HasSubstr("error    gpus     E-GPU-06"));
+}
+
+/// More than any machine has, and on most none at all.
+TEST(RunWithoutItsGpus, SaysSoOnce) {
+    const JobFolder job(3);
+
+    const ProcessResult result =
+        job.run_ranks(0, set({"run.device=cuda", "run.devices=1000", "pipeline.chunk_items=1"}));
+
+    ASSERT_EQ(result.errors().size(), 1U) << result.err;
+    EXPECT_THAT(result.errors().front(), ContainsRegex("E-GPU-06[1-5]"));
+    job.expect_nothing_left();
 }
 
 TEST(DoctorOfRanks, MeasuresTheWayBetweenThem) {

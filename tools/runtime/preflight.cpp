@@ -27,10 +27,10 @@ DoctorFacts empty_facts(const RankContext& context) {
             .world = context.session == nullptr ? 1U : static_cast<std::uint32_t>(context.session->size())};
 }
 
-/// Of what a run has not reported yet; W-HWL-077 is reported by bind().
-std::vector<Finding> findings_on(const DoctorFacts& facts) {
+/// Of what a run does not report elsewhere: errors end it where they arise, and W-HWL-077 is reported by bind().
+std::vector<Finding> warnings_on(const DoctorFacts& facts) {
     std::vector<Finding> all = diagnose(facts);
-    std::erase_if(all, [](const Finding& one) { return one.severity == Severity::ok || one.id == "W-HWL-077"; });
+    std::erase_if(all, [](const Finding& one) { return one.severity != Severity::warning || one.id == "W-HWL-077"; });
     return all;
 }
 
@@ -80,10 +80,10 @@ void warn_of_places(const RankContext& context, const NodeView& node, const JobP
     }
     const std::filesystem::path run_folder = std::filesystem::path(plan.dump_folder).parent_path().parent_path();
     facts.output = {.folder = escaped(run_folder.native()), .free_bytes = UINT64_MAX};  // was looked at before
-    if (facts.launch.slurm_job && !findings_on(facts).empty()) {  // only worth starting srun for if there are findings
+    if (facts.launch.slurm_job && !warnings_on(facts).empty()) {  // only worth starting srun for if there are any
         facts.slurm = read_slurm_version();
     }
-    for (const Finding& finding : findings_on(facts)) {
+    for (const Finding& finding : warnings_on(facts)) {
         print_line(finding);
     }
 }
