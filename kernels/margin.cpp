@@ -21,7 +21,8 @@ public:
         ++items_;
         for (std::size_t a = 0; a < classes_; ++a) {
             for (std::size_t b = 0; b < a; ++b) {
-                const double error = size == 0 ? 0 : (errors[a] - errors[b]) / size;
+                const double difference = errors[a] - errors[b];
+                const double error = difference == 0 ? 0 : difference / size;  // infinite where scores have no size
                 squares_[a * classes_ + b] += error * error;
                 worst_ = std::max(worst_, std::abs(error));
             }

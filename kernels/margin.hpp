@@ -24,7 +24,8 @@ inline constexpr double margin_deviations = 6;
 /// Takes the error of the difference of two classes' scores, relative to the scores' size as above. The bound is the
 /// larger of its maximum over items and pairs, and margin_deviations standard deviations for the pair with the most.
 /// A label called certain is wrong only where an item errs by more, in that direction, and has no larger gap.
-/// fast, exact: (items, classes). A score that is not finite makes the bound infinite.
+/// fast, exact: (items, classes). A score that is not finite makes the bound infinite, and so do fast scores that are 0
+/// with their offsets where the exact ones differ.
 [[nodiscard]] Margin calibrate_margin(std::span<const float> fast, std::span<const float> exact, std::size_t classes);
 
 }  // namespace sluice

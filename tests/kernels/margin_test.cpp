@@ -49,13 +49,15 @@ float size_of(const Margin& margin, const float* fast) {
 }
 
 TEST(Margin, BoundsTheDifferenceOfTwoScoresByTheWorstSeen) {
-    Scores drawn = scores(1000, 0, 0, 1);
-    float* const odd = &drawn.fast[100 * classes];
-    odd[0] += 0.25F;
-    odd[1] -= 0.5F;
-    const Margin margin = calibrate_margin(drawn.fast, drawn.exact, classes);
-    // The means move by a thousandth of that.
-    EXPECT_NEAR(margin.bound * size_of(margin, odd), 0.75F, 2e-3F);
+    for (const float sign : {1.0F, -1.0F}) {
+        Scores drawn = scores(1000, 0, 0, 1);
+        float* const odd = &drawn.fast[100 * classes];
+        odd[0] += sign * 0.25F;
+        odd[1] -= sign * 0.5F;
+        const Margin margin = calibrate_margin(drawn.fast, drawn.exact, classes);
+        // The means move by a thousandth of that.
+        EXPECT_NEAR(margin.bound * size_of(margin, odd), 0.75F, 2e-3F);
+    }
 }
 
 TEST(Margin, BoundsItBySixDeviationsToo) {
@@ -120,6 +122,17 @@ TEST(Margin, CallsNothingCertainWhenAScoreIsNoNumber) {
         EXPECT_EQ(margin.bound, infinity);
         EXPECT_THAT(margin.offsets, testing::Each(0.0F));
     }
+}
+
+/// Equal scores say nothing of which is the largest of the exact ones.
+TEST(Margin, CallsNothingCertainWhenScoresOfNoSizeErr) {
+    std::vector<float> exact(1000 * classes);
+    const std::vector<float> fast(exact.size());
+    EXPECT_EQ(calibrate_margin(fast, exact, classes).bound, 0);
+    exact[0] = 1;
+    exact[classes] = -1;  // their mean is 0
+
+    EXPECT_EQ(calibrate_margin(fast, exact, classes).bound, infinity);
 }
 
 TEST(Margin, WantsScoresOfTheSameItems) {
