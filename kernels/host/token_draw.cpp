@@ -111,7 +111,7 @@ void TokenDraw::keep_likely(float largest) {
         const std::uint64_t all = std::accumulate(weights_.begin(), weights_.end(), std::uint64_t{0});
         const auto wanted =
             static_cast<std::uint64_t>(std::ceil(static_cast<double>(sampling_.top_p) * static_cast<double>(all)));
-        drop_below(rank_at(std::max<std::uint64_t>(wanted, 1), [this](std::size_t token) { return weights_[token]; }));
+        drop_below(rank_at(wanted, [this](std::size_t token) { return weights_[token]; }));
     }
 }
 

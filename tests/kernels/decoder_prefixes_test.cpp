@@ -54,6 +54,20 @@ TEST(DecoderPrefixes, ChangeNoTextThatSharesThem) {
     }
 }
 
+/// Of all open texts the one that begins with most of a prompt's pages: all of them but those of its last token.
+TEST(DecoderPrefixes, AreSharedWithTheTextThatHasMostOfThem) {
+    HostDevice device;
+    const RandomDecoder model(long_shape, 5);
+    const Tokens longest(3 * 16 + 1, 7);
+    Tokens other = longest;
+    other[16] = 8;  // begins with one page of it
+    test::Continuer all(decoder_kernels_of(DeviceKind::host), device, model, {.max_prompt = 60, .max_new = 2}, 3);
+
+    all({other, longest, longest});
+
+    EXPECT_EQ(all.counts().shared, 16U + 3 * 16);
+}
+
 /// Their keys and values depend on the whole prompt.
 TEST(DecoderPrefixes, AreNotSharedByPromptsThatAttendToAllOfThemselves) {
     HostDevice device;

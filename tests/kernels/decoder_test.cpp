@@ -426,6 +426,21 @@ TEST(DecoderLayer, UsesNoMoreMemoryThanThereIs) {
     EXPECT_GT(layer->bytes(device, 500, layer->least_bytes(500) + 1'000'000), layer->least_bytes(500));
 }
 
+/// Keys and values of a text's last token are never read.
+TEST(DecoderLayer, KeepsAllTokensButTheLast) {
+    const RandomDecoder model(small, 2);
+    const auto least = [&](std::uint32_t max_prompt, std::uint32_t max_new) {
+        PackedWeights packed;
+        return decoder_kernels_of(DeviceKind::host)
+            .decoder(model.shape(), model.weights(), {.max_prompt = max_prompt, .max_new = max_new}, packed)
+            ->least_bytes(1);
+    };
+
+    EXPECT_EQ(least(16, 1), least(1, 1));
+    EXPECT_EQ(least(8, 9), least(1, 1));
+    EXPECT_GT(least(16, 2), least(16, 1));
+}
+
 TEST(DecoderTexts, NoneAreNone) {
     const RandomDecoder model(small, 1);
     EXPECT_TRUE(Continuer(model, {.max_prompt = 5, .max_new = 5}, 3)({}).empty());

@@ -68,6 +68,20 @@ TEST(DoubtBounds, LeaveNoTextCertainThatWasWrong) {
     EXPECT_EQ(bounds.gap, without.gap);
 }
 
+/// One measure that comes too close is enough to have a text written again.
+TEST(DoubtBounds, StayWhereTheyFindAWrongTextAndRiseWhereItReachesThem) {
+    std::vector<SeenDoubts> seen = some_seen(300, 1e-5);
+    for (SeenDoubts& one : seen) {
+        one.exact.gap = 0.5F;
+        one.fast.gap = 0.5F + 1.0F / 1024;
+    }
+    const TextDoubt bounds = calibrate_doubts(seen);
+    const TextDoubt near_by_gap{.distance = 1, .gap = bounds.gap / 2};
+
+    EXPECT_EQ(calibrate_doubts(seen, std::vector{near_by_gap}), bounds);
+    EXPECT_FALSE(is_certain(bounds, calibrate_doubts(seen, std::vector{bounds})));
+}
+
 TEST(DoubtBounds, AreInfiniteWhereThereIsTooLittleToLearnFrom) {
     EXPECT_EQ(calibrate_doubts(some_seen(fewest_margin_items - 1, 1e-5)).distance, TextDoubt::none);
     EXPECT_EQ(calibrate_doubts({}).distance, TextDoubt::none);

@@ -147,6 +147,27 @@ TEST(GruGenerator, EndsATextAtByteNothing) {
     EXPECT_EQ(writer.counts().ended, ended);
 }
 
+/// Texts of one byte are the beginnings of those of two.
+TEST(GruGenerator, SaysHowCloseTheClosestOfATextsDrawsCame) {
+    HostDevice device;
+    const RandomGru gru({.embedding = 9, .hidden = 20, .layers = 1}, 1);
+    std::vector<TextItem> items(100);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        items[i].number = i;
+    }
+
+    const std::vector<WrittenText> one = writer_on(device, gru, {.max_length = 1, .seed = 3}, 100).write(items);
+    const std::vector<WrittenText> two = writer_on(device, gru, {.max_length = 2, .seed = 3}, 100).write(items);
+
+    std::size_t closer = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        EXPECT_LE(two[i].doubt.distance, one[i].doubt.distance) << i;
+        closer += two[i].doubt.distance < one[i].doubt.distance ? 1 : 0;
+    }
+    EXPECT_GT(closer, 10U);
+    EXPECT_LT(closer, 90U);
+}
+
 TEST(GruGenerator, ComputesOnlyTheItemsThatCount) {
     HostDevice device;
     const RandomGru gru({.embedding = 4, .hidden = 8, .layers = 1}, 1);

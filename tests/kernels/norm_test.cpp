@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/host/max_pool.hpp"
+#include "kernels/host/norm.hpp"
 #include "tests/kernels/layer_runner.hpp"
 
 namespace sluice {
@@ -129,6 +130,25 @@ TEST(NormReluPool, LeavesNoNumberOfAnItemWithOneThatIsNone) {
     for (std::size_t i = 0; i < out.size(); ++i) {
         ASSERT_EQ(std::isnan(out[i]), i / (count / shape.pool) == 1) << i;
     }
+}
+
+/// Its mean is infinite, too. What else is pooled with it does not hide it.
+TEST(NormReluPool, LeavesNoNumberWhereAnItemIsInfinite) {
+    const NormShape shape{3, 64, 3};
+    const auto layer = packed_layer(&ConvolutionKernels::norm_relu_pool, shape, std::vector<float>(192, 1.0F),
+                                    std::vector<float>(192));
+    for (std::size_t position = 0; position < 3; ++position) {
+        std::vector<float> in(192, 1.0F);
+        in[position * 64 + 5] = std::numeric_limits<float>::infinity();
+
+        EXPECT_TRUE(std::isnan(run_layer_floats(*layer, 1, in, 1)[5])) << position;
+    }
+}
+
+/// A variance of sums that cancel may come out below 0.
+TEST(NormScale, TakesNoVarianceForLessThanNothing) {
+    EXPECT_EQ(norm_scale(1, -1e-3).scale, norm_scale(1, 0).scale);
+    EXPECT_NEAR(norm_scale(1, 4).scale, 0.5F, 1e-6F);
 }
 
 TEST(MaxPool, IsNoNumberWhereOneIsNone) {

@@ -96,6 +96,25 @@ TEST(TokenDraw, DrawsByThePlainFormulas) {
     }
 }
 
+TEST(TokenDraw, PunishesATokenOnceHoweverOftenTheTextHasIt) {
+    TokenDraw draw({.repetition_penalty = 2, .temperature = 0}, 3);
+    const std::array<std::uint32_t, 3> repeated{0, 0, 0};
+    const std::array<std::uint32_t, 1> other{1};
+    const TokenScores scores{8, 3, 1};
+
+    EXPECT_EQ(draw.choose(scores, {repeated, repeated}, 0), 0U);  // 4 is still more than 3
+    EXPECT_EQ(draw.choose({{-1, -1.5F, -3}}, {repeated}, 0), 1U);
+    EXPECT_EQ(draw.choose({{-1.5F, -1, -4}}, {other}, 0), 0U);  // token 0 is free again
+}
+
+TEST(TokenDraw, KeepsTheFirstOfEqualScoresOfWhichZerosAre) {
+    for (const TokenSampling& rule : {TokenSampling{.top_k = 1}, TokenSampling{.top_p = 0.1F}}) {
+        EXPECT_EQ(chosen_token(rule, {-1, -0.0F, 0.0F}, 0.999F), 1U);
+        EXPECT_EQ(chosen_token(rule, {-1, 0.0F, -0.0F}, 0.999F), 1U);
+    }
+    EXPECT_EQ(chosen_token({.top_p = 0}, {1, 3, 3, 2}, 0.999F), 1U);
+}
+
 TEST(TokenDraw, NeverTakesANaNAsTheLargest) {
     for (const float penalty : {1.0F, 1.5F}) {
         const TokenSampling greedy{.repetition_penalty = penalty, .temperature = 0};
