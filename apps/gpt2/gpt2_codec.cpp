@@ -254,8 +254,7 @@ void Gpt2Codec::decode_log_probabilities(std::span<const float> values, Row& row
 std::uint64_t Gpt2Codec::nonfinite(std::span<const std::byte> results) const {
     std::uint64_t count = 0;
     for (; !results.empty(); results = results.subspan(shape().output_bytes)) {
-        const ContinuationStart start = start_of(results);
-        count += start.tokens != no_tokens ? start.nonfinite : 0;
+        count += start_of(results).nonfinite;
     }
     return count;
 }

@@ -78,7 +78,8 @@ public:
             const std::optional<std::string> bytes = alphabet_.bytes_of(spelt);
             if (!bytes || bytes->empty()) {
                 refuse_tokens("E-TOK-056", where_,
-                              fmt::format("token {} has a character that spells no byte", quoted(spelt)));
+                              fmt::format("token {} {}", quoted(spelt),
+                                          bytes ? "is empty" : "has a character that spells no byte"));
             }
             add(spelt, id, *bytes);
             ids_.emplace(spelt, id.get<TokenId>());

@@ -157,5 +157,29 @@ TEST(BytePairs, MakeWholeTokensOfWordsThatMergesWouldNot) {
     EXPECT_EQ(encoded(BytePairs::Words::whole, "bc"), std::vector<TokenId>{258});
 }
 
+/// They are found by their first eight bytes and their length, among as many that share a place in the table.
+TEST(BytePairs, MakeNoOtherWordATokenThatBeginsLikeIt) {
+    Vocabulary vocabulary;
+    const auto word_of = [](int number) { return "beginning" + std::to_string(number); };
+    for (int i = 100; i < 300; ++i) {
+        vocabulary.tokens.push_back(word_of(i));
+    }
+    const BytePairs pairs(vocabulary.tokens, {}, {}, BytePairs::Words::whole);
+    const auto pieces_of = [&](const std::string& word) {
+        std::vector<TokenId> tokens;
+        pairs.encode(word, tokens);
+        return tokens.size();
+    };
+    for (int i = 100; i < 300; ++i) {
+        ASSERT_EQ(pieces_of(word_of(i)), 1U) << i;
+        ASSERT_EQ(pieces_of(word_of(i + 200)), word_of(i + 200).size()) << i;
+    }
+    for (int byte = 1; byte < 256; ++byte) {
+        for (std::size_t zeros = 1; zeros < 8; ++zeros) {
+            ASSERT_EQ(pieces_of(std::string(1, static_cast<char>(byte)) + std::string(zeros, '\0')), 1 + zeros);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace sluice::gpt2

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,16 +71,21 @@ TEST_F(Checkpoint, ComesBackAsItWasWritten) {
     EXPECT_TRUE(equals_weights(read()));
 }
 
-TEST_F(Checkpoint, OfRandomWeightsHasNormalOnesOfTheScaleOfTheirTensor) {
-    std::span<const float> left = test::gpt2_values(weights_);
-    for (const TensorSpec& spec : tensors_of(config_)) {
+/// Tensors of random weights, whose matrices have their inputs in dimension `inputs`.
+void expect_normal_ones(const WeightBlob& weights, std::size_t inputs) {
+    std::span<const float> left = test::gpt2_values(weights);
+    std::set<float> firsts;
+    const std::vector<TensorSpec> specs = tensors_of(config_of(weights));
+    for (const TensorSpec& spec : specs) {
         const auto values = left.first(static_cast<std::size_t>(spec.elements()));
         left = left.subspan(values.size());
-        const bool is_gain = spec.name.ends_with("ln_1.weight") || spec.name.ends_with("ln_2.weight") ||
-                             spec.name.ends_with("ln_f.weight");
-        const bool is_matrix = spec.shape.size() == 2 && spec.name.starts_with("h.");
+        const std::string_view name = spec.name;
+        const bool is_gain =
+            name.ends_with("weight") && (name.find("ln_") != name.npos || name.find("norm") != name.npos);
+        const bool is_matrix = spec.shape.size() == 2 && (name.starts_with("h.") || name.starts_with("layers."));
         const double mean = is_gain ? 1 : 0;
-        const double deviation = is_matrix ? 2 / std::sqrt(static_cast<double>(spec.shape[0])) : 0.1;
+        const double deviation = is_matrix ? 2 / std::sqrt(static_cast<double>(spec.shape[inputs])) : 0.1;
+        firsts.insert((values[0] - static_cast<float>(mean)) / static_cast<float>(deviation));
         double sum = 0;
         double squares = 0;
         for (const float value : values) {
@@ -92,6 +98,12 @@ TEST_F(Checkpoint, OfRandomWeightsHasNormalOnesOfTheScaleOfTheirTensor) {
         EXPECT_NEAR(std::sqrt(squares / count), deviation, 5 * deviation / std::sqrt(2 * count)) << spec.name;
     }
     EXPECT_TRUE(left.empty());
+    EXPECT_GT(firsts.size(), specs.size() / 2);  // each has numbers of its own
+}
+
+TEST_F(Checkpoint, OfRandomWeightsHasNormalOnesOfTheScaleOfTheirTensor) {
+    expect_normal_ones(weights_, 0);
+    expect_normal_ones(random_checkpoint(test::small_llama_config(), 3), 1);
 }
 
 TEST_F(Checkpoint, OfSeveralFilesIsReadByItsIndex) {
@@ -134,10 +146,14 @@ TEST_F(Checkpoint, MayHoldWhatOtherProgramsKeepBesideIt) {
     values.insert(values.end(), head.begin(), head.end());
     specs.push_back({"h.3.attn.bias", {1, 1, 2, 2}});
     values.resize(values.size() + 4);
+    specs.push_back({"h.3.attn.masked_bias", {1}});
+    values.push_back(-1e4F);
     test::write_safetensors(file("model.safetensors"), specs, values);
 
     EXPECT_TRUE(equals_weights(read()));
 
+    specs.pop_back();
+    values.pop_back();
     values[values.size() - 5] += 1;
     test::write_safetensors(file("model.safetensors"), specs, values);
     EXPECT_EQ(test::bad_data_of([&] { return read(); }),
@@ -178,6 +194,25 @@ TEST_F(Checkpoint, OfAnotherModelIsRefused) {
 
 TEST_F(Checkpoint, HasAConfigOfAGpt2) {
     EXPECT_EQ(read_config(file("config.json")), config_);
+    nlohmann::json older = test::config_json(config_);
+    older["n_ctx"] = older["n_positions"];
+    older.erase("n_positions");
+    older.erase("n_inner");
+    older["activation_function"] = "gelu_pytorch_tanh";
+    older["layer_norm_epsilon"] = 1;
+    older["n_layer"] = 1000;
+    test::write_file(file("config.json"), older.dump());
+    Config expected = config_;
+    expected.shape.inner = 4 * config_.shape.width;
+    expected.shape.norm_epsilon = 1;
+    expected.shape.layers = 1000;
+    EXPECT_EQ(read_config(file("config.json")), expected);
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["scale_attn_weights"] = false; }),
+              "E-MOD-170 scale_attn_weights is false, expected true");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["scale_attn_by_inverse_layer_idx"] = true; }),
+              "E-MOD-170 scale_attn_by_inverse_layer_idx is true, expected false");
+    EXPECT_EQ(refusal_of_config([](auto& c) { c["add_cross_attention"] = true; }),
+              "E-MOD-170 add_cross_attention is true, expected false");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["model_type"] = "opt"; }),
               "E-MOD-170 model_type is \"opt\", expected \"gpt2\", \"llama\", \"mistral\" or \"qwen2\"");
     EXPECT_EQ(refusal_of_config([](auto& c) { c["activation_function"] = "relu"; }),

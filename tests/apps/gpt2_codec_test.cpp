@@ -115,12 +115,75 @@ TEST(Gpt2Codec, TakesIdsOfTheVocabularyAlone) {
 
     EXPECT_EQ(codec.check_text("0 999").what, "");
     EXPECT_EQ(codec.check_text("0 1000").what, "'1000' is no token id, expected 0 to 999");
+    EXPECT_EQ(codec.check_text("hello").what, "'hello' is no token id, expected 0 to 999");
     EXPECT_THAT(codec.check_text("hello").hint, testing::HasSubstr("generate.prompts"));
+    EXPECT_EQ(codec.check_text("12x").what, "'12x' is no token id, expected 0 to 999");
     EXPECT_EQ(packed({0, 999, 5}), "0 999 5");
     EXPECT_EQ(packed({0, 999, -1}), "0 999");
     EXPECT_EQ(packed({5, -1, -100}), "5");
     EXPECT_EQ(packed({5, 1000, -1}), "column 1 is 1000, expected a token id, 0 to 999");
     EXPECT_EQ(packed({5, -1, 6}), "column 2 is 6, behind a negative number, which ends the prompt");
+    EXPECT_EQ(packed({5, -1, 0}), "column 2 is 0, behind a negative number, which ends the prompt");
+    EXPECT_EQ(packed({INT64_MAX, 1, 2}),
+              "column 0 is 9223372036854775807 or more, expected a token id, 0 to 999");  // files have larger types
+}
+
+/// A codec of texts with the tokenizer of tests/support/gpt2_files.hpp.
+class TextCodec : public testing::Test {
+protected:
+    TextCodec() {
+        test::write_file(folder_.path() / "tokenizer.json", test::tokenizer_json().dump());
+        options_.takes_ids = options_.gives_ids = false;
+        options_.sampling.max_prompt = 4;
+    }
+
+    [[nodiscard]] Gpt2Codec codec(std::uint32_t of_model = vocabulary) const {
+        return {options_, Tokenizer::from_json(folder_.path() / "tokenizer.json"), std::nullopt, of_model};
+    }
+
+    [[nodiscard]] std::string decoded(const std::vector<TokenId>& tokens) const {
+        const Gpt2Codec of_texts = codec();
+        TextRow row;
+        of_texts.decode(record_of(of_texts, {.tokens = tokens, .log_probabilities = {}}), row);
+        return row.text_taken;
+    }
+
+    TemporaryFolder folder_;
+    Options options_ = options_of(false, false);
+
+private:
+    struct TextRow final : Row {
+        void int32(std::int32_t) override {}
+        void float32(float) override {}
+        void text(std::string_view bytes) override { text_taken = bytes; }
+        void missing() override {}
+        void fixed(std::span<const std::byte>) override {}
+
+        std::string text_taken;
+    };
+};
+
+TEST_F(TextCodec, RefusesTextsThatTheModelHasNoTokensFor) {
+    EXPECT_EQ(codec().check_text("the").what, "");
+    EXPECT_EQ(codec().check_text("").what, "the prompt is empty, and config.json has no bos_token_id to begin with");
+    EXPECT_EQ(codec(257).check_text("th").what, "");
+    EXPECT_EQ(codec(257).check_text("the").what,
+              "the tokenizer gives token 257, and the model has 257: they are not of one model");
+    std::vector<std::byte> item(codec().shape().input_bytes);
+    EXPECT_EQ(codec().pack_integers(0, std::vector<std::int64_t>{1, 2, 3, 4}, item).what,
+              "numbers are token ids, and generate.prompts says \"text\"");
+}
+
+TEST_F(TextCodec, EndsATextBeforeTheFirstOfAllStops) {
+    options_.stops = {"ft", "he", "x"};
+
+    EXPECT_EQ(decoded({257, ' ', 'f', 't'}), "t");
+    EXPECT_EQ(decoded({'a', 'f', 't', 'h', 'e'}), "a");
+    EXPECT_EQ(decoded({'h', 't', 'e'}), "hte");
+}
+
+TEST_F(TextCodec, WritesAReplacementForATokenThatItsTokenizerDoesNotHave) {
+    EXPECT_EQ(decoded({257, 260, 'a'}), "the\uFFFDa");
 }
 
 TEST(Gpt2Codec, BeginsTextsAsTheirTokenizerSays) {

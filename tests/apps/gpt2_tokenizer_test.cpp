@@ -101,6 +101,16 @@ TEST_F(TokenizerFiles, SayTheSameAsTokenizerJson) {
     }
 }
 
+/// An editor's byte order mark and line ends, and a last line without one.
+TEST_F(TokenizerFiles, MayHaveMergesThatAnEditorHasSaved) {
+    merges_ = "\xEF\xBB\xBF#version: 0.2\r\nt h\r\nth e\r\n\u0120 the";
+    std::vector<TokenId> ids;
+
+    read().encode("the theft", ids);
+
+    EXPECT_EQ(ids, (std::vector<TokenId>{257, 258, 'f', 't'}));
+}
+
 std::vector<TokenId> encoded(const Tokenizer& tokenizer, std::string_view text) {
     std::vector<TokenId> ids;
     tokenizer.encode(text, ids);
@@ -120,6 +130,19 @@ TEST_F(TokenizerFiles, MayBeOfLlama3) {
     EXPECT_EQ(tokenizer.most_tokens(10), 10U);
     json["model"]["ignore_merges"] = false;
     EXPECT_EQ(encoded(read_json(json), "hen"), (std::vector<TokenId>{'h', 'e', 'n'}));
+}
+
+/// Each puts its tokens before what those before it have made.
+TEST_F(TokenizerFiles, BeginTextsWithTheLastProcessorsTokensFirst) {
+    nlohmann::json json = test::llama_tokenizer_json();
+    auto& processors = json["post_processor"]["processors"];
+    processors.push_back(processors[1]);
+    processors[2]["special_tokens"]["B"]["ids"] = {257, 256};
+
+    const Tokenizer tokenizer = read_json(json);
+
+    EXPECT_EQ(std::vector(tokenizer.beginning().begin(), tokenizer.beginning().end()),
+              (std::vector<TokenId>{257, 256, 258}));
 }
 
 TEST_F(TokenizerFiles, MayBeOfQwen2) {
@@ -148,6 +171,7 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
     EXPECT_EQ(with([](auto& v) { v["the"] = 1.5; }), "E-TOK-056 token 'the' has id 1.5, expected 0 to 259");
     EXPECT_EQ(with([](auto& v) { v["the"] = 256; }), "E-TOK-056 two tokens have id 256; one is 'the'");
     EXPECT_EQ(with([](auto& v) { v["x y"] = 260; }), "E-TOK-056 token 'x y' has a character that spells no byte");
+    EXPECT_EQ(with([](auto& v) { v[""] = 260; }), "E-TOK-056 token '' is empty");
     EXPECT_EQ(with([](auto& v) {
                   v.erase("b");
                   v["qq"] = 'b';
@@ -163,6 +187,14 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
     vocab_ = sound;
     merges_ = "#version: 0.2\nt h\nth e\nt h\n";
     EXPECT_EQ(test::bad_data_of([&] { return read(); }), "E-TOK-057 line 4: joins what a merge before it joins");
+    for (const char* const wrong : {"", "t h e", " h", "t "}) {
+        merges_ = std::string("t h\n") + wrong + "\nth e\n";
+        EXPECT_EQ(test::bad_data_of([&] { return read(); }),
+                  "E-TOK-057 line 2: got '" + std::string(wrong) + "', expected two tokens and a space between them");
+    }
+    merges_ = "t h\n#version: 0.2\n";  // of the first line alone
+    EXPECT_EQ(test::bad_data_of([&] { return read(); }),
+              "E-TOK-057 no token '#version:', which line 2 of the merges needs");
     merges_ = "t h\nth\n";
     EXPECT_EQ(test::bad_data_of([&] { return read(); }),
               "E-TOK-057 line 2: got 'th', expected two tokens and a space between them");
@@ -186,7 +218,18 @@ TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
     EXPECT_EQ(with([](auto& j) { j["normalizer"] = {{"type", "NFKC"}}; }), "E-TOK-058 normalizer is \"N");
     EXPECT_EQ(with([](auto& j) { j["pre_tokenizer"]["type"] = "Split"; }), "E-TOK-058 pre_tokenizer is");
     EXPECT_EQ(with([](auto& j) { j["pre_tokenizer"]["add_prefix_space"] = true; }), "E-TOK-058 pre_tokenizer is");
+    EXPECT_EQ(with([](auto& j) { j["pre_tokenizer"]["use_regex"] = false; }), "E-TOK-058 pre_tokenizer is");
     EXPECT_EQ(with([](auto& j) { j["model"]["unk_token"] = "<unk>"; }), "E-TOK-058 model.unk_token ");
+    EXPECT_EQ(with([](auto& j) { j["model"]["continuing_subword_prefix"] = ""; }), "none");
+    EXPECT_EQ(with([](auto& j) { j["model"]["merges"] = {{"t", "h", "e"}}; }), "E-TOK-057 model.merges[0]:");
+    EXPECT_EQ(with([](auto& j) {
+                  j["post_processor"] = {{"type", "Sequence"}, {"processors", {{{"type", "Sequence"}}}}};
+              }),
+              "E-TOK-058 post_processor h");
+    EXPECT_EQ(with([](auto& j) {
+                  j["added_tokens"].push_back({{"id", 260}, {"content", "the"}});
+              }),
+              "E-TOK-056 token 'the' has ");
     EXPECT_EQ(with([](auto& j) { j["model"]["byte_fallback"] = true; }), "E-TOK-058 model.byte_fallb");
     EXPECT_EQ(with([](auto& j) { j["model"]["ignore_merges"] = 1; }), "E-TOK-058 model.ignore_mer");
     EXPECT_EQ(with([](auto& j) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/gpt2/checkpoint.hpp"
@@ -181,14 +182,17 @@ TEST_F(LlamaCheckpoint, HasTheConfigsOfItsFamily) {
     EXPECT_EQ(plain.shape.heads_of_keys(), 4U);
     EXPECT_EQ(plain.shape.size_of_head(), 6U);
     EXPECT_EQ(plain.shape.rotary, RotaryPositions{});
+    EXPECT_EQ(plain.shape.norm_epsilon, 1e-6F);
+    EXPECT_TRUE(plain.has_own_head);
     EXPECT_EQ(plain.begin, std::nullopt);
     EXPECT_EQ(plain.end, EndTokens(std::array{7U, 3U}));
     const nlohmann::json stretched{{"rope_type", "llama3"},
                                    {"factor", 8},
-                                   {"low_freq_factor", 1},
-                                   {"high_freq_factor", 4},
+                                   {"low_freq_factor", 2},
+                                   {"high_freq_factor", 6},
                                    {"original_max_position_embeddings", 16}};
-    const RotaryPositions expected{.base = 5000, .stretch = {.factor = 8, .original_positions = 16}};
+    const RotaryPositions expected{
+        .base = 5000, .stretch = {.factor = 8, .low_frequency = 2, .high_frequency = 6, .original_positions = 16}};
     EXPECT_EQ(changed([&](auto& c) { c["rope_scaling"] = stretched; }).shape.rotary, expected);
     EXPECT_EQ(changed([&](auto& c) {
                   c.erase("rope_theta");
@@ -196,6 +200,21 @@ TEST_F(LlamaCheckpoint, HasTheConfigsOfItsFamily) {
                   c["rope_parameters"]["rope_theta"] = 5000;
               }).shape.rotary,
               expected);
+    EXPECT_EQ(changed([&](auto& c) {
+                  c["rope_theta"] = 1e12;
+                  c["rope_scaling"] = {{"factor", nullptr}};
+              }).shape.rotary,
+              RotaryPositions{.base = 1e12F});
+    const std::vector<std::pair<const char*, DecoderActivation>> activations{
+        {"silu", DecoderActivation::silu},
+        {"swish", DecoderActivation::silu},
+        {"gelu", DecoderActivation::gelu_erf},
+        {"gelu_new", DecoderActivation::gelu_tanh},
+        {"gelu_pytorch_tanh", DecoderActivation::gelu_tanh}};
+    for (const auto& [name, activation] : activations) {
+        EXPECT_EQ(changed([&](auto& c) { c["hidden_act"] = name; }).shape.activation, activation) << name;
+    }
+    EXPECT_EQ(changed([](auto& c) { c["eos_token_id"] = std::vector<int>(8, 1); }).end.tokens().size(), 8U);
     const Config mistral = changed([](auto& c) {
         c["model_type"] = "mistral";
         c["sliding_window"] = nullptr;
@@ -232,6 +251,20 @@ TEST_F(LlamaCheckpoint, IsRefusedWhereItComputesOtherwise) {
                   c["rope_scaling"] = {{"rope_type", "llama3"}, {"factor", 2}};
               }),
               "E-MOD-170 scaled positions without low_freq_factor");
+    EXPECT_EQ(refusal_of([](auto& c) {
+                  c["rope_scaling"] = {{"rope_type", "llama3"},
+                                       {"factor", 2},
+                                       {"low_freq_factor", 4},
+                                       {"high_freq_factor", 4},
+                                       {"original_max_position_embeddings", 16}};
+              }),
+              "E-MOD-170 high_freq_factor is 4, expected more than low_freq_factor = 4");
+    EXPECT_EQ(refusal_of([](auto& c) {
+                  c["rope_scaling"] = c["rope_parameters"] = {{"rope_type", "default"}};
+              }),
+              "E-MOD-170 has both rope_parameters and rope_scaling, expected one of them");
+    EXPECT_EQ(refusal_of([](auto& c) { c["partial_rotary_factor"] = 0.5; }),
+              "E-MOD-170 partial_rotary_factor is 0.5, expected 1.0");
     EXPECT_EQ(refusal_of([](auto& c) {
                   c["rope_parameters"] = {{"partial_rotary_factor", 0.5}};
               }),
