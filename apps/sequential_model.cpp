@@ -50,8 +50,8 @@ void SequentialModel::forward_active(Stream& stream, std::size_t items, const st
         const auto to = &stage == &stages_.back() ? out : stage.result.bytes().first(items * out_bytes);
         for (std::size_t first = 0; first < items; first += stage.group_items) {
             const std::size_t count = std::min(stage.group_items, items - first);
-            // A later group's share is a number that is nowhere in device memory: it computes all of its items.
-            const Batch batch{.items = count, .active = first == 0 ? active : nullptr};
+            // As many of each group as of the whole: what only the first ones need, a later group may compute, too.
+            const Batch batch{.items = count, .active = active};
             run_group(stream, stage, batch, in.subspan(first * in_bytes, count * in_bytes),
                       to.subspan(first * out_bytes, count * out_bytes));
         }
