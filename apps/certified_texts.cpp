@@ -18,11 +18,10 @@ T read_at(std::span<const std::byte> bytes, std::size_t at) {
     return value;
 }
 
-/// A name's length and bytes, without its log-probability.
+/// A name's bytes, which hold no zero, and the zeros after it; not its log-probability.
 bool same_name(const WrittenTexts& a, const WrittenTexts& b, std::size_t item, std::size_t bytes) {
-    return read_at<TextEnd>(a.results, item * bytes).length == read_at<TextEnd>(b.results, item * bytes).length &&
-           std::memcmp(&a.results[item * bytes + sizeof(TextEnd)], &b.results[item * bytes + sizeof(TextEnd)],
-                       bytes - sizeof(TextEnd)) == 0;
+    const std::size_t at = item * bytes + sizeof(TextEnd);
+    return std::memcmp(&a.results[at], &b.results[at], bytes - sizeof(TextEnd)) == 0;
 }
 
 SeenTexts compare(const WrittenTexts& fast, const WrittenTexts& exact, const GeneratorTexts& form) {

@@ -23,9 +23,9 @@ std::int32_t label_of(std::span<const std::byte> result) {
     return label;
 }
 
-/// A missing one is negative.
 bool is_marked(std::int32_t label) {
-    return label >= 0 && (label & nonfinite_mark) != 0;
+    static_assert((missing_int32 & nonfinite_mark) == 0);
+    return (label & nonfinite_mark) != 0;
 }
 
 }  // namespace

@@ -115,6 +115,7 @@ TEST(CertifiedTexts, CompareNamesWithoutTheirLogProbabilities) {
 
     const SeenTexts same = compare_texts(written("Ada", -3, 1), written("Ada", -4, 2), names);
     const SeenTexts other = compare_texts(written("Ada", -3, 1), written("Ida", -3, 2), names);
+    const SeenTexts longer = compare_texts(written("Ada", -3, 1), written("Adam", -3, 2), names);
 
     ASSERT_EQ(same.alike.size(), 1U);
     EXPECT_EQ(same.alike[0].exact.distance, 2);
@@ -122,6 +123,7 @@ TEST(CertifiedTexts, CompareNamesWithoutTheirLogProbabilities) {
     EXPECT_TRUE(other.alike.empty());
     ASSERT_EQ(other.differing.size(), 1U);
     EXPECT_EQ(other.differing[0].distance, 1);
+    EXPECT_EQ(longer.differing.size(), 1U);
 }
 
 /// What was said to the parts of CertifiedTexts, in order, and the bytes that each of them was handed.
@@ -153,7 +155,7 @@ public:
             fill(out[i], 1 + static_cast<int>(i));
         }
     }
-    [[nodiscard]] TextCounts counts() const override { return {.texts = 1}; }
+    [[nodiscard]] TextCounts counts() const override { return {.texts = 1, .shared = 10}; }
 
 private:
     Said& said_;
@@ -263,27 +265,34 @@ TEST_F(CertifiedTextsOfFakes, AreWrittenAgainByTheFastOnesDoubtsWithoutAChecker)
     EXPECT_EQ(said_.doubts.size(), items * sizeof(TextDoubt));
     EXPECT_EQ(said_.of_certifier, fast_bounds);
     EXPECT_EQ(texts.counts().texts, 1U + 1 - 2);
+    EXPECT_EQ(texts.counts().shared, 10U);  // what rewritten texts share is no saving
 }
 
-/// Writes each sampled text alike, and each choice with a gap that is off by `error`, up and down.
+/// Writes each sampled text alike, and each choice with a gap that is off by `error`, up and down; its distance is
+/// `distance`, off by twice as much.
 class ErringWriter final : public TextWriter {
 public:
-    explicit ErringWriter(float error) : error_(error) {}
+    explicit ErringWriter(float error, float distance = TextDoubt::none) : error_(error), distance_(distance) {}
     using Operation::enqueue;
     void enqueue(Stream&, const Batch& batch, Inputs, Outputs out) override {
         constexpr float gap = 100;
         Continuations texts;
         for (std::size_t i = 0; i < batch.items; ++i) {
             const float off = i % 2 == 0 ? error_ : -error_;
-            texts.add({1, 2, 3, 4}, false, std::vector<ChoiceDoubt>(max_new, {.doubt = {.gap = gap + off}}));
+            texts.add(
+                {1, 2, 3, 4}, false,
+                std::vector<ChoiceDoubt>(max_new, {.doubt = {.distance = distance_ + 2 * off, .gap = gap + off}}));
         }
+        counts_.texts += batch.items;
         std::ranges::copy(texts.written().results, out[0].begin());
         std::ranges::copy(std::as_bytes(std::span(texts.written().choices)), out[1].begin());
     }
-    [[nodiscard]] TextCounts counts() const override { return {}; }
+    [[nodiscard]] TextCounts counts() const override { return counts_; }
 
 private:
     float error_;
+    float distance_;
+    TextCounts counts_;
 };
 
 /// Keeps the bounds of the certifiers that were made, in that order.
@@ -315,8 +324,9 @@ TEST(CertifiedTextModels, GiveEachStepTheBoundsOfTheWriterBeforeIt) {
     cascade.checking = {.writer = std::make_unique<ErringWriter>(0.25F),
                         .checker = std::make_unique<FakeChecker>(said)};
     cascade.exact_checker = std::make_unique<FakeChecker>(said_to_exact);
-    CertifiedTextModel model(kernels, host, std::move(cascade),
-                             [](const TextCounts&) { return std::vector<ModelCount>(); });
+    CertifiedTextModel model(kernels, host, std::move(cascade), [](const TextCounts& counts) {
+        return std::vector<ModelCount>{{.name = "texts", .value = counts.texts}};
+    });
 
     model.calibrate(*host.make_stream({}), std::vector<std::byte>(items * continuations.io().input_bytes));
 
@@ -324,7 +334,41 @@ TEST(CertifiedTextModels, GiveEachStepTheBoundsOfTheWriterBeforeIt) {
     EXPECT_FLOAT_EQ(kernels.gap(1), 1.5F);  // made behind the one that tf32x3's texts pass
     EXPECT_FLOAT_EQ(said_to_exact.of_checker.gap, 0.75F);
     EXPECT_EQ(kernels.gap(0), 0);
-    EXPECT_EQ(model.certification().value_or(Certification()).recomputed_twice, 5U);  // checked
+    const Certification certification = model.certification().value_or(Certification());
+    EXPECT_EQ(certification.recomputed_twice, 5U);  // checked
+    EXPECT_EQ(certification.measure, Certification::Measure::gap);
+    EXPECT_EQ(certification.bound, 3);
+    EXPECT_EQ(certification.gap_bound, std::nullopt);
+    EXPECT_EQ(model.counts().at(0).value, 0U);  // the sample's texts are none of the job's
+}
+
+TEST(CertifiedTextModels, TellBothBoundsWhereTextsHaveBothMeasures) {
+    constexpr std::uint32_t items = 300;
+    HostDevice host;
+    const BoundsKeeper kernels;
+    TextCascade cascade{.form = continuations, .stages = {}};
+    for (TextCascade::Stage& stage : cascade.stages) {
+        const bool is_fast = &stage == &cascade.stages[0];
+        stage = {.writer = std::make_unique<ErringWriter>(is_fast ? 0.5F : 0.0F, 8.0F), .items = items};
+    }
+    CertifiedTextModel model(kernels, host, std::move(cascade),
+                             [](const TextCounts&) { return std::vector<ModelCount>(); });
+
+    model.calibrate(*host.make_stream({}), std::vector<std::byte>(items * continuations.io().input_bytes));
+
+    const Certification certification = model.certification().value_or(Certification());
+    EXPECT_EQ(certification.measure, Certification::Measure::draw);
+    EXPECT_EQ(certification.bound, 6);
+    EXPECT_EQ(certification.gap_bound, 3);
+}
+
+TEST(CertifiedTextModels, WriteTheirSampleInGroupsOfAChunkAtMost) {
+    const auto bytes = [](std::uint32_t sample) {
+        return CertifiedTextModel::bytes(continuations, {20, 300, 7}, sample, false);
+    };
+
+    EXPECT_EQ(bytes(1000), bytes(300));
+    EXPECT_EQ(bytes(300) - bytes(299), write_texts_bytes(continuations, 1));
 }
 
 }  // namespace

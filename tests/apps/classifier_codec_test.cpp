@@ -126,6 +126,8 @@ TEST_F(ClassifierCodecTest, NamesTheFirstForeignByteOnTheWire) {
     item[18] = 255;
 
     EXPECT_EQ(check(item), "byte 17: got 71, expected 0 to 70");
+    item[18] = blank;
+    EXPECT_EQ(check(item), "byte 17: got 71, expected 0 to 70");
 }
 
 TEST_F(ClassifierCodecTest, PacksOneHotColumnsToWhatTheyWereMadeFrom) {

@@ -161,6 +161,9 @@ TEST_F(SmallClassifier, NamesItsClassesInItsMetadata) {
     }
     EXPECT_EQ(refusal_of_names(labels + '\0' + "other"), "E-MOD-058");
     EXPECT_THROW((void)read_class_names(write(small)), Error);
+    const auto other = folder_.path() / "other.safetensors";
+    test::write_safetensors(other, std::vector<TensorSpec>{{"w_conv1", {64, 70, 7}}}, std::vector<float>(64 * 70 * 7));
+    EXPECT_EQ(test::error_of([&] { return read_class_names(other); }).text().id, "E-MOD-047") << "no classifier's";
 }
 
 // A run whose labels had other names would hold both.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -79,6 +80,20 @@ TEST(LibcDraws, BelongToItemsInTheirOrder) {
                                           expected.begin() + static_cast<std::ptrdiff_t>((item + 1) * each)))
             << item;
     }
+}
+
+TEST(LibcDraws, AreTheRightOnesOfItemsBehindFourBillionNumbers) {
+    constexpr std::uint32_t each = 7;
+    constexpr std::uint64_t item = (std::uint64_t{1} << 34U) + 3;
+    LibcRandom random(5);
+    random.jump_to(item * each);
+    std::vector<float> expected(each);
+    std::ranges::generate(expected, [&] { return static_cast<float>(random.next()) / static_cast<float>(RAND_MAX); });
+    std::vector<float> got(each);
+
+    LibcDraws(5, each).of_item(item, got);
+
+    EXPECT_EQ(got, expected);
 }
 
 TEST(LibcDraws, AreTheSameForManyThreads) {
