@@ -157,8 +157,19 @@ std::string JobSchema::suggest(std::string_view section, std::string_view wrong_
     if (const auto name = closest_name(wrong_name, here); !name.empty()) {
         return mean(name);
     }
-    const auto name = closest_name(wrong_name, elsewhere);
-    return name.empty() ? std::string() : mean(in_full(name));
+    if (const auto name = closest_name(wrong_name, elsewhere); !name.empty()) {
+        return mean(in_full(name));
+    }
+    std::vector<std::string_view> of_others;
+    for (const AppKeys& owner : others_) {
+        for (const KeySpec& key : owner.keys) {
+            if (key.section == section) {
+                of_others.push_back(key.name);
+            }
+        }
+    }
+    const auto name = closest_name(wrong_name, of_others);
+    return name.empty() ? std::string() : fmt::format("; did you mean '{}', which only another app has?", name);
 }
 
 std::string JobSchema::suggest(std::string_view wrong_full_name) const {

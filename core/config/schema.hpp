@@ -45,8 +45,8 @@ public:
     /// a dot.
     [[nodiscard]] bool is_section(std::string_view name) const;
 
-    /// "; did you mean 'chunk_items'?" or, for a key of another section, "; did you mean 'pipeline.depth'?", or
-    /// nothing.
+    /// "; did you mean 'chunk_items'?" or, for a key of another section, "; did you mean 'pipeline.depth'?", or, where
+    /// the job may set no key like it, "; did you mean 'temperature', which only another app has?", or nothing.
     [[nodiscard]] std::string suggest(std::string_view section, std::string_view wrong_name) const;
     [[nodiscard]] std::string suggest(std::string_view wrong_full_name) const;
 

@@ -118,6 +118,14 @@ TEST(AppKeys, AreSuggestedToTheirApp) {
               "unknown key 'output.score'; did you mean 'output.scores'?");
 }
 
+TEST(AppKeys, AreSuggestedToAnotherAppWhereNothingElseIsLikeThem) {
+    EXPECT_EQ(refusal(smallest_job + "[generate]\ntemperture = 1\n").text().what,
+              "unknown key 'temperture' in [generate]; did you mean 'temperature', which only another app has?");
+    EXPECT_EQ(refusal(smallest_job, {set("generate.temperture=1")}).text().what,
+              "unknown key 'generate.temperture'; did you mean 'temperature', which only another app has?");
+    EXPECT_EQ(refusal(smallest_job + "[generate]\nxyz = 1\n").text().what, "unknown key 'xyz' in [generate]");
+}
+
 TEST(AppKeys, AreRequiredWhereTheySaySo) {
     constexpr KeySpec key{.section = "generate", .name = "tokenizer", .type = KeyType::path, .required = true};
     const AppKeys owner{.app = "classifier", .keys = {&key, 1}};
