@@ -18,7 +18,8 @@ namespace {
 
 void choose_model(JobConfig::Model& model, const StatedJob& stated) {
     if (!model.weights && !model.random) {
-        refuse_job("E-CFG-013", stated.origin.name, "[model].weights or [model].random is required");
+        refuse_job("E-CFG-013", stated.origin.name, "[model].weights or [model].random is required",
+                   "name the model's weights, or, for a trial, the seed of random ones");
     }
     if (!model.weights || !model.random) {
         return;
