@@ -11,11 +11,6 @@ namespace {
 using Tag = dnnl::memory::format_tag;
 constexpr auto f32 = dnnl::memory::data_type::f32;
 
-IoShape io_shape(const Conv1dShape& shape) {
-    return {float_bytes(shape.length, shape.in_channels),
-            float_bytes(shape.positions() / shape.pool, shape.out_channels)};
-}
-
 /// oneDNN's plan for one item. One item fills a core's caches and vector units; more at once gain nothing and would
 /// need a plan for every number of items.
 dnnl::convolution_forward::primitive_desc plan(const Conv1dShape& shape) {
@@ -42,7 +37,7 @@ struct Prepared {
 class Conv1d final : public HostOperation {
 public:
     Conv1d(const Prepared& prepared, std::uint32_t most_items)
-        : HostOperation(io_shape(prepared.shape), most_items),
+        : HostOperation(conv1d_io(prepared.shape), most_items),
           shape_(prepared.shape),
           call_(prepared.primitive, prepared.plan.src_desc(),
                 dnnl_view(prepared.plan.weights_desc(), prepared.weights.floats()),
@@ -53,7 +48,7 @@ public:
 private:
     void run(std::size_t items, const std::byte* in, std::byte* out) override {
         const OneThread one_thread;
-        const IoShape item = io_shape(shape_);
+        const IoShape item = conv1d_io(shape_);
         for (std::size_t i = 0; i < items; ++i) {
             const float* source = as_floats(in + i * item.input_bytes);
             float* destination = as_floats(out + i * item.output_bytes);
@@ -85,7 +80,7 @@ public:
         prepared_.bias = reserve_copy(packed, bias);
     }
 
-    IoShape shape() const noexcept override { return io_shape(prepared_.shape); }
+    IoShape shape() const noexcept override { return conv1d_io(prepared_.shape); }
     std::unique_ptr<Operation> make_operation(Device&, std::uint32_t most_items) const override {
         return with_dnnl([&] { return std::make_unique<Conv1d>(prepared_, most_items); });
     }
@@ -95,6 +90,11 @@ private:
 };
 
 }  // namespace
+
+IoShape conv1d_io(const Conv1dShape& shape) {
+    return {float_bytes(shape.length, shape.in_channels),
+            float_bytes(shape.positions() / shape.pool, shape.out_channels)};
+}
 
 void check_conv1d(const Conv1dShape& shape, std::span<const float> weights, std::span<const float> bias) {
     expects(shape.taps >= 1 && shape.taps <= shape.length && shape.pool >= 1 && shape.positions() % shape.pool == 0,

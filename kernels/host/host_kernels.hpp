@@ -32,6 +32,9 @@ std::unique_ptr<Layer> make_host_classify(Precision precision, const ClassifySha
                                           std::span<const float> weights, std::span<const float> bias,
                                           PackedWeights& packed);
 
+/// Bytes of a convolution's items.
+[[nodiscard]] IoShape conv1d_io(const Conv1dShape& shape);
+
 /// Throws ContractViolation unless they fit.
 void check_conv1d(const Conv1dShape& shape, std::span<const float> weights, std::span<const float> bias);
 

@@ -12,11 +12,6 @@
 namespace sluice {
 namespace {
 
-IoShape io_shape(const Conv1dShape& shape) {
-    return {float_bytes(shape.length, shape.in_channels),
-            float_bytes(shape.positions() / shape.pool, shape.out_channels)};
-}
-
 /// Weights of channels [first, first + count), (count, taps, channels padded with zeros), from (channels, in, taps).
 std::vector<float> rows_of_windows(const Conv1dShape& shape, std::span<const float> weights, std::size_t first,
                                    std::size_t count) {
@@ -39,7 +34,7 @@ std::vector<float> rows_of_windows(const Conv1dShape& shape, std::span<const flo
 class TileConv1d final : public HostOperation {
 public:
     TileConv1d(const Conv1dShape& shape, const InvariantView& matrix, std::uint32_t most_items)
-        : HostOperation(io_shape(shape), most_items),
+        : HostOperation(conv1d_io(shape), most_items),
           shape_(shape),
           matrix_(matrix),
           channels_(padded_depth(shape.in_channels)),
@@ -48,7 +43,7 @@ public:
 
 private:
     void run(std::size_t items, const std::byte* in, std::byte* out) override {
-        const IoShape item = io_shape(shape_);
+        const IoShape item = conv1d_io(shape_);
         for (std::size_t i = 0; i < items; ++i, in += item.input_bytes, out += item.output_bytes) {
             if (shape_.pool == 1) {
                 convolve(as_floats(in), as_floats(out));
@@ -86,7 +81,7 @@ public:
               [=](std::size_t first, std::size_t count) { return rows_of_windows(shape, weights, first, count); }, bias,
               packed)) {}
 
-    IoShape shape() const noexcept override { return io_shape(shape_); }
+    IoShape shape() const noexcept override { return conv1d_io(shape_); }
     std::unique_ptr<Operation> make_operation(Device&, std::uint32_t most_items) const override {
         return std::make_unique<TileConv1d>(shape_, matrix_.view(), most_items);
     }
