@@ -22,10 +22,8 @@ public:
     [[nodiscard]] std::uint32_t next() noexcept;
 
 private:
-    static constexpr std::size_t degree = 31;
-
     std::vector<std::uint32_t> start_;  // the state at the first number
-    std::vector<std::uint32_t> state_;  // a ring of the last `degree` numbers
+    std::vector<std::uint32_t> state_;  // a ring of the last 31 numbers
     std::size_t oldest_ = 0;
 };
 

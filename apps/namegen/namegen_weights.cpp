@@ -22,13 +22,12 @@ static_assert(sizeof(GruShape) <= head_floats * sizeof(float));
 std::uint32_t columns_of_symbols(const TensorReader& reader, const char* name) {
     const SafetensorsEntry* const entry = reader.find(name);
     if (entry == nullptr) {
-        refuse_tensors(reader.where(), fmt::format("tensor {} is missing", sluice::quoted(name)));
+        refuse_tensors(reader.where(), fmt::format("tensor {} is missing", quoted(name)));
     }
     const std::vector<std::uint64_t>& shape = entry->shape;
     if (shape.size() != 2 || shape[0] != gru_symbols || shape[1] == 0 || shape[1] > largest_size) {
-        refuse_tensors(reader.where(),
-                       fmt::format("tensor {}: got shape [{}], expected [{},1..{}]", sluice::quoted(name),
-                                   fmt::join(shape, ","), gru_symbols, largest_size));
+        refuse_tensors(reader.where(), fmt::format("tensor {}: got shape [{}], expected [{},1..{}]", quoted(name),
+                                                   fmt::join(shape, ","), gru_symbols, largest_size));
     }
     return static_cast<std::uint32_t>(shape[1]);
 }

@@ -263,7 +263,7 @@ TEST_F(NamegenWeights, HaveTheSizesThatAFileSays) {
 }
 
 /// The order of the headerless file: character_embedding, W_i of both layers, W_h, b_i, b_h, W_l, b_l.
-TEST_F(NamegenWeights, LieInTheHeaderlessFileAsTheSeedHasThem) {
+TEST_F(NamegenWeights, LieInTheHeaderlessFileAsInTheOriginals) {
     std::vector<std::string> names;
     for (const TensorSpec& spec : namegen_tensors(headerless_namegen)) {
         names.push_back(spec.name);
@@ -276,7 +276,7 @@ TEST_F(NamegenWeights, LieInTheHeaderlessFileAsTheSeedHasThem) {
     EXPECT_EQ(elements(namegen_tensors(headerless_namegen)) * sizeof(float), 45'663'232U);
 }
 
-TEST_F(NamegenWeights, WithoutAHeaderHaveTheSeedsSizes) {
+TEST_F(NamegenWeights, WithoutAHeaderHaveTheOriginalSizes) {
     const std::vector<float> values = numbered(elements(namegen_tensors(headerless_namegen)));
     std::ofstream(path("model.bin"), std::ios::binary)
         .write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
