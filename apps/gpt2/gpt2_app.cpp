@@ -249,17 +249,18 @@ private:
         }
     }
 
-    /// Prompts and continuations fit the model.
+    /// Refuses weights of a model that is too short for prompts and continuations.
     [[nodiscard]] WeightBlob checked(WeightBlob blob) const {
         const std::uint32_t positions = config_of(blob).shape.positions;
         const TokenSampling& sampling = options_.sampling;
         if (std::uint64_t{sampling.max_prompt} + sampling.max_new > positions) {
-            throw Error(ExitCode::configuration,
-                        {.id = "E-CFG-173",
-                         .where = "generate.max_prompt_tokens",
-                         .what = fmt::format("with generate.max_new_tokens {} + {} positions, and the model has {}",
-                                             sampling.max_prompt, sampling.max_new, positions),
-                         .hint = "lower one of them"});
+            throw Error(
+                ExitCode::configuration,
+                {.id = "E-CFG-173",
+                 .where = "generate.max_prompt_tokens",
+                 .what = fmt::format("got {}, beside generate.max_new_tokens = {}, and the model has {} positions",
+                                     sampling.max_prompt, sampling.max_new, positions),
+                 .hint = "lower one of them"});
         }
         return blob;
     }
