@@ -52,7 +52,7 @@ public:
     /// Thread-safe; only after the weights are packed. The layer and the weights outlive the operation.
     [[nodiscard]] virtual std::unique_ptr<Generator> make_generator(Device& device, std::uint32_t most_items) const = 0;
 
-    /// Most device memory, in bytes, that the operation needs: that by mma.sync; by wgmma it needs less.
+    /// Device memory, in bytes, that a generator takes at most: on a GPU by mma.sync; by wgmma it takes less.
     [[nodiscard]] virtual std::uint64_t work_bytes(std::uint32_t most_items) const = 0;
 };
 

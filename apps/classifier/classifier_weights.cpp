@@ -95,8 +95,8 @@ WeightBlob blob_for(const ClassifierSizes& sizes, std::uint64_t names) {
     return blob;
 }
 
-/// Of the first dimension of tensor `name`, which sets all sizes; the paper's if there is no such tensor, so that the
-/// reader says that it is missing.
+/// A size that the first dimension of tensor `name` sets: a multiple of `step`, at most `most`. `otherwise` if there is
+/// no such tensor, of which the reader then says that it is missing.
 std::uint32_t size_of(const TensorReader& reader, const char* name, std::uint32_t otherwise, std::uint32_t step,
                       std::uint32_t most) {
     const SafetensorsEntry* entry = reader.find(name);

@@ -13,7 +13,7 @@
 namespace sluice::gpt2 {
 namespace {
 
-/// Puts values into a ConfigNumbers, one behind the other, or takes them out of it; 0 of those left over.
+/// Puts values into a ConfigNumbers, one behind the other, or takes them out of it in the same order.
 template <bool writes>
 class NumbersInTurn {
 public:

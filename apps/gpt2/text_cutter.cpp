@@ -104,8 +104,8 @@ TextCutter::TextCutter(const std::vector<AddedToken>& tokens, bool composes) : t
     }
 }
 
-/// Of tokens up to `last`, the last that is not behind `text`: all that stand between a token and a text that it begins
-/// begin with it, too.
+/// `last`: the last token that does not sort behind `text`. All that sort between a text and a token that begins it
+/// begin with that token, too, so that the way from `last` to ever shorter beginnings leads there.
 std::size_t TextCutter::longest_beginning(std::size_t last, std::string_view text) const {
     while (last != none && !text.starts_with(tokens_[last].text)) {
         last = shorter_[last];
