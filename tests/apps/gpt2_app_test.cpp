@@ -205,6 +205,11 @@ TEST(Gpt2App, TakesTheFilesBesideItsWeightsThatTheJobDoesNotName) {
     EXPECT_EQ(with_vocabulary.tokenizer, std::nullopt);
     EXPECT_EQ(with_vocabulary.vocabulary, "v.json");
     EXPECT_EQ(with_vocabulary.merges, file("merges.txt"));
+    AppSettings with_merges = default_settings(gpt2_keys());
+    with_merges.set_weights(file("model.safetensors"));
+    with_merges.set("model.merges", std::filesystem::path("m.txt"));
+    EXPECT_EQ(read_options(with_merges).files.tokenizer, std::nullopt);
+    EXPECT_EQ(read_options(with_merges).files.vocabulary, file("vocab.json"));
     settings.set("model.tokenizer", std::filesystem::path("t.json"));
     EXPECT_EQ(contradiction_of(settings), "model.tokenizer");
 }

@@ -160,7 +160,7 @@ TEST(NamegenCodec, TakesRandomNumbersFromTheInput) {
     const std::vector<float> draws{0, 0.5F, 1};
 
     EXPECT_EQ(codec.dense_shape(), std::vector<std::uint64_t>{3});
-    EXPECT_EQ(codec.pack_dense(draws, bytes).what, "");
+    ASSERT_EQ(codec.pack_dense(draws, bytes).what, "");
     const Item item = taken_apart(bytes, 3);
     EXPECT_EQ(item.start.has_draws, 1U);
     EXPECT_EQ(item.start.prefix, 0U);
