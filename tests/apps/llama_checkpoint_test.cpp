@@ -211,8 +211,9 @@ TEST_F(LlamaCheckpoint, HasTheConfigsOfItsFamily) {
         {"gelu", DecoderActivation::gelu_erf},
         {"gelu_new", DecoderActivation::gelu_tanh},
         {"gelu_pytorch_tanh", DecoderActivation::gelu_tanh}};
-    for (const auto& [name, activation] : activations) {
-        EXPECT_EQ(changed([&](auto& c) { c["hidden_act"] = name; }).shape.activation, activation) << name;
+    for (const auto& known : activations) {
+        EXPECT_EQ(changed([&](auto& c) { c["hidden_act"] = known.first; }).shape.activation, known.second)
+            << known.first;
     }
     EXPECT_EQ(changed([](auto& c) { c["eos_token_id"] = std::vector<int>(8, 1); }).end.tokens().size(), 8U);
     const Config mistral = changed([](auto& c) {
