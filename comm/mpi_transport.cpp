@@ -17,7 +17,7 @@
 #include "comm/mpi_session.hpp"
 #include "core/error.hpp"
 #include "core/files/paths.hpp"
-#include "core/text/split.hpp"
+#include "core/text/parse.hpp"
 
 namespace sluice {
 namespace {

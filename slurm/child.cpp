@@ -15,7 +15,7 @@
 
 #include "core/clock.hpp"
 #include "core/error.hpp"
-#include "core/text/split.hpp"
+#include "core/text/parse.hpp"
 
 namespace sluice {
 namespace {

@@ -10,8 +10,7 @@
 
 #include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
-#include "core/text/parse_number.hpp"
-#include "core/text/split.hpp"
+#include "core/text/parse.hpp"
 #include "slurm/child.hpp"
 #include "slurm/run_files.hpp"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/commit/file.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/machine/launch.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 #include "slurm/child.hpp"
 
 namespace sluice {

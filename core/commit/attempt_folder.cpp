@@ -14,7 +14,7 @@
 #include "core/commit/manifest.hpp"
 #include "core/error.hpp"
 #include "core/process/fault_point.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 #include "core/text/program_name.hpp"
 
 namespace sluice {

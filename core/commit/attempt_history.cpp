@@ -12,8 +12,7 @@
 #include "core/commit/file.hpp"
 #include "core/commit/journal.hpp"
 #include "core/commit/owner.hpp"
-#include "core/text/parse_number.hpp"
-#include "core/text/split.hpp"
+#include "core/text/parse.hpp"
 
 namespace sluice {
 namespace {

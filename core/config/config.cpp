@@ -13,8 +13,8 @@
 #include "core/config/value.hpp"
 #include "core/error.hpp"
 #include "core/files/paths.hpp"
+#include "core/text/parse.hpp"
 #include "core/text/program_name.hpp"
-#include "core/text/split.hpp"
 #include "core/text/utf8.hpp"
 #include "core/text/wording.hpp"
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/error.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 #include "core/text/program_name.hpp"
 
 namespace sluice {

@@ -12,7 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/files/paths.hpp"
-#include "core/text/split.hpp"
+#include "core/text/parse.hpp"
 
 namespace sluice {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 
 namespace sluice {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/system/descriptor.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 
 namespace sluice {
 namespace {

@@ -4,9 +4,29 @@
 #include <cstdint>
 
 #include "kernels/cuda/conv_gemm_shape.hpp"
-#include "kernels/cuda/conv_rows.cuh"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
+
+namespace sluice {
+
+/// The rows of a convolution's product run over all items. Those whose window would cross an item's end are dropped.
+/// With pooling this counts groups of rows, one for each maximum.
+struct ConvRows {
+    static constexpr std::uint32_t nowhere = ~0U;
+
+    std::uint32_t items;
+    std::uint32_t of_item;  // in the input
+    std::uint32_t kept;     // of them, in the output
+
+    /// The row of the output that row `number` of the product goes to, or nowhere.
+    __device__ __forceinline__ std::uint32_t place_of(std::uint32_t number) const {
+        const std::uint32_t item = number / of_item;
+        const std::uint32_t at = number - item * of_item;
+        return item < items && at < kept ? item * kept + at : nowhere;
+    }
+};
+
+}  // namespace sluice
 
 /// Initialises a convolution's sums with the bias and stores them, by wgmma as by mma.sync. Of 16 rows, lane l of a
 /// warp has sums[4 n + 2 i + j] at row l / 4 + 8 i, column 8 n + 2 (l % 4) + j.

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "core/error.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 #include "core/text/program_name.hpp"
 #include "tools/bench/ladder/ladder.hpp"
 #include "tools/bench/ladder/report.hpp"

@@ -10,7 +10,7 @@
 
 #include "core/commit/manifest.hpp"
 #include "core/error.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 #include "core/text/wording.hpp"
 #include "tools/cli/common_options.hpp"
 #include "tools/runtime/find_run.hpp"

@@ -8,7 +8,7 @@
 #include "core/commit/run_paths.hpp"
 #include "core/error.hpp"
 #include "core/files/paths.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 #include "slurm/run_files.hpp"
 
 namespace sluice {

@@ -9,7 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/files/paths.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 #include "core/text/program_name.hpp"
 #include "slurm/queue.hpp"
 #include "tools/runtime/job_file.hpp"

@@ -10,7 +10,7 @@
 #include "core/commit/attempt_folder.hpp"
 #include "core/commit/attempt_history.hpp"
 #include "core/commit/file.hpp"
-#include "core/text/parse_number.hpp"
+#include "core/text/parse.hpp"
 #include "scheduler/report.hpp"
 
 namespace sluice {

@@ -7,13 +7,19 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cuda/generator/instructions.cuh"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
 /// Number formats of a step on the tensor cores.
 namespace sluice::generator {
+
+/// Loads 16 bytes. The compiler does not move it, so that it is in flight while the tensor cores work.
+__device__ __forceinline__ uint4 load_16(const void* from) {
+    uint4 v;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from));
+    return v;
+}
 
 /// Formats of a precision. A state is the sum of `parts` values, each Stored and multiplied by wgmma as Type; Table is
 /// the type of layer 0's table; `rough`: gates use approximate functions.
