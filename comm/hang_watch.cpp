@@ -1,6 +1,7 @@
 #include "comm/hang_watch.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

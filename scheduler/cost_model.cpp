@@ -1,6 +1,7 @@
 #include "scheduler/cost_model.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "scheduler/report_conditions.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "scheduler/report_scaling.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

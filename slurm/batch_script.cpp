@@ -1,6 +1,7 @@
 #include "slurm/batch_script.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "slurm/status_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

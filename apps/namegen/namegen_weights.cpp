@@ -1,6 +1,7 @@
 #include "apps/namegen/namegen_weights.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "core/commit/run_folder.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>

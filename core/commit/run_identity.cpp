@@ -1,6 +1,7 @@
 #include "core/commit/run_identity.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 #include "core/config/config.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <toml++/toml.h>
 

@@ -1,6 +1,7 @@
 #include "core/config/value.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

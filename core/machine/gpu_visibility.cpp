@@ -1,6 +1,7 @@
 #include "core/machine/gpu_visibility.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "apps/gpt2/gpt2_codec.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

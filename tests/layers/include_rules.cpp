@@ -1,6 +1,7 @@
 #include "tests/layers/include_rules.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

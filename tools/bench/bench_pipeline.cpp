@@ -10,6 +10,7 @@
 //   overlap   busy time of the device that computes longest, over the steady time
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 #include "tools/runtime/run_end.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 
 #include <cstring>

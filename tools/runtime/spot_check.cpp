@@ -1,6 +1,7 @@
 #include "tools/runtime/spot_check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,7 @@
 #include "tools/torture/job.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fstream>
 #include <iterator>
