@@ -119,6 +119,9 @@ public:
             if (format == OutputFormat::jsonl && !std::isfinite(value)) {
                 return put("null", to);
             }
+            if (format == OutputFormat::jsonl && value == 0 && std::signbit(value)) {
+                return put("-0.0", to);  // "-0" is an integer to Python's json, and loses its sign
+            }
             return std::isnan(value) ? put("nan", to) : put_number(value, to);
         });
     }

@@ -55,7 +55,7 @@ protected:
 /// .csv: 7,2,0.5,-1.25 under item,label,score_0,score_1; floats are the shortest decimals that read back to the same
 /// value, also nan, inf and -inf; nothing stands for a value that is missing.
 /// .jsonl: {"item":7,"label":2,"scores":[0.5,-1.25]}, where a field with several values gives the plural (-y: -ies) and
-/// an array; null stands for what is missing, NaN or infinite.
+/// an array; null stands for what is missing, NaN or infinite; -0.0 is the zero that has a sign.
 /// .txt: the text alone; an empty line for one that is missing.
 /// .npy: the values as they are, a text's bytes with zeros behind them; missing_int32, NaN and zeros for those that are
 /// missing.

@@ -115,6 +115,10 @@ TEST(RowEncoder, WritesNumbersThatAreNoneAsEachFormatAllows) {
               "{\"item\":0,\"label\":0,\"scores\":[null,null]}\n{\"item\":1,\"label\":1,\"scores\":[null,null]}\n");
 }
 
+TEST(RowEncoder, WritesAZeroWithASignAsNoIntegerOfJson) {
+    EXPECT_EQ(written_rows(OutputFormat::jsonl, {{0, 0.0F, -0.0F}}), "{\"item\":0,\"label\":0,\"scores\":[0,-0.0]}\n");
+}
+
 TEST(RowEncoder, WritesFloatsThatReadBackToTheSameBits) {
     std::mt19937 random(99);
     std::vector<Record> rows;
