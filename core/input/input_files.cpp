@@ -1,9 +1,11 @@
 #include "core/input/input_files.hpp"
 
+#include <dirent.h>
 #include <fmt/format.h>
 #include <glob.h>
 #include <limits.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,12 +43,18 @@ class Matches {
 public:
     explicit Matches(const Path& pattern) {
         folder_error() = {};
-        const int end = ::glob(pattern.c_str(), GLOB_NOSORT | GLOB_NOESCAPE, &Matches::stop_at_error, &found_);
+        found_.gl_opendir = [](const char* folder) -> void* { return ::opendir(folder); };
+        found_.gl_readdir = [](void* folder) { return ::readdir(static_cast<DIR*>(folder)); };
+        found_.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
+        found_.gl_stat = &Matches::look_at_link;
+        found_.gl_lstat = &Matches::look_for_name;
+        constexpr int flags = GLOB_NOSORT | GLOB_NOESCAPE | GLOB_ALTDIRFUNC;
+        const int end = ::glob(pattern.c_str(), flags, &Matches::stop_at_error, &found_);
         if (end == GLOB_NOSPACE) {
             ::globfree(&found_);
             throw std::bad_alloc();
         }
-        if (const auto& [folder, error] = folder_error(); end == GLOB_ABORTED) {
+        if (const auto& [folder, error] = folder_error(); error != 0) {
             ::globfree(&found_);
             refuse_at_limit(folder, "open", error);
             throw Error(ExitCode::no_input,
@@ -74,6 +82,33 @@ private:
         }
         folder_error() = {escaped(folder), error};
         return 1;
+    }
+
+    [[nodiscard]] static bool is_missing(int error) {
+        return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP;
+    }
+
+    // glob() takes any error of the following two for a name that does not match.
+
+    /// Looks for a part without wildcards in a folder that the parts before it match.
+    static int look_for_name(const char* path, struct ::stat* status) {
+        const int end = ::lstat(path, status);
+        if (const int error = errno; end != 0 && !is_missing(error) && folder_error().second == 0) {
+            folder_error() = {escaped(Path(path).parent_path().native()), error};
+        }
+        return end;
+    }
+
+    /// Looks whether a link leads to a folder, before its name is compared: if that cannot be seen it may be one, and
+    /// what follows fails if the name matches.
+    static int look_at_link(const char* path, struct ::stat* status) {
+        const int end = ::stat(path, status);
+        if (end != 0 && !is_missing(errno)) {
+            *status = {};
+            status->st_mode = S_IFDIR;
+            return 0;
+        }
+        return end;
     }
 
     glob_t found_{};

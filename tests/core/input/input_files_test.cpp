@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <stdexcept>
 
 #include "core/files/checksum.hpp"
@@ -18,6 +20,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+constexpr uid_t other_user = 65534;
 
 class InputFilesTest : public IoTest {
 protected:
@@ -111,6 +115,35 @@ TEST_F(InputFilesTest, AreRefusedAtAMatchThatCannotBeRead) {
     std::filesystem::remove(folder() / "b.csv");
     ASSERT_EQ(::mkfifo((folder() / "b.csv").c_str(), 0600), 0);
     EXPECT_THAT(refusal({"*.csv"}).text().what, HasSubstr("got a pipe"));
+}
+
+/// Otherwise what is in it would be missing from the input without a word.
+TEST_F(InputFilesTest, AreRefusedAtAFolderThatCannotBeSearched) {
+    write_all({"a/d.csv", "b/c/d.csv", "file"});
+    std::filesystem::create_symlink("missing", folder() / "dangling");
+    std::filesystem::create_symlink("loop", folder() / "loop");
+    std::filesystem::create_directory_symlink("b/c", folder() / "link");
+    ASSERT_THAT(found({"*/d.csv"}), ElementsAre("a/d.csv", "link/d.csv"));
+    ASSERT_EQ(::chmod((folder() / "b").c_str(), 0), 0);
+    const auto open_as_other = [&](const std::string& pattern) {
+        if (::geteuid() == 0 && (::chmod(folder().c_str(), 0755) != 0 || ::setuid(other_user) != 0)) {
+            ::_exit(1);
+        }
+        try {
+            static_cast<void>(open_input_files(in_folder({pattern})));
+        } catch (const Error& error) {
+            ::fputs(summary_of(error).c_str(), stderr);
+            ::_exit(static_cast<int>(error.code()));
+        }
+        ::_exit(0);
+    };
+    const auto refused = testing::ExitedWithCode(66);
+
+    EXPECT_EXIT(open_as_other("[ab]/d.csv"), refused, "E-INP-028 b: cannot read the folder: Permission denied");
+    EXPECT_EXIT(open_as_other("[ab]/c/d.csv"), refused, "E-INP-028 b: cannot read the folder: Permission denied");
+    EXPECT_EXIT(open_as_other("[al]*/d.csv"), refused, "E-INP-028 link: cannot read the folder: Permission denied");
+    EXPECT_EXIT(open_as_other("[a]/d.csv"), testing::ExitedWithCode(0), "");
+    ASSERT_EQ(::chmod((folder() / "b").c_str(), 0700), 0);
 }
 
 TEST_F(InputFilesTest, AreRefusedTwice) {
