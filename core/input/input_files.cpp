@@ -22,6 +22,7 @@
 #include "core/files/checksum.hpp"
 #include "core/files/paths.hpp"
 #include "core/input/record_index.hpp"
+#include "core/process/fault_point.hpp"
 #include "core/sync/work_team.hpp"
 
 namespace sluice {
@@ -43,8 +44,8 @@ class Matches {
 public:
     explicit Matches(const Path& pattern) {
         folder_error() = {};
-        found_.gl_opendir = [](const char* folder) -> void* { return ::opendir(folder); };
-        found_.gl_readdir = [](void* folder) { return ::readdir(static_cast<DIR*>(folder)); };
+        found_.gl_opendir = &Matches::open_folder;
+        found_.gl_readdir = &Matches::next_name;
         found_.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
         found_.gl_stat = &Matches::look_at_link;
         found_.gl_lstat = &Matches::look_for_name;
@@ -86,6 +87,27 @@ private:
 
     [[nodiscard]] static bool is_missing(int error) {
         return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP;
+    }
+
+    /// That glob() lists; it closes one before it opens the next.
+    static std::string& open_folder_name() {
+        thread_local std::string name;
+        return name;
+    }
+
+    static void* open_folder(const char* folder) {
+        open_folder_name() = folder;
+        return ::opendir(folder);
+    }
+
+    /// glob() takes an error for the folder's end.
+    static ::dirent* next_name(void* folder) {
+        errno = fault_at_call("list");
+        ::dirent* const entry = errno != 0 ? nullptr : ::readdir(static_cast<DIR*>(folder));
+        if (entry == nullptr && errno != 0 && folder_error().second == 0) {
+            folder_error() = {escaped(open_folder_name()), errno};
+        }
+        return entry;
     }
 
     // glob() takes any error of the following two for a name that does not match.

@@ -13,6 +13,7 @@
 
 #include "core/files/checksum.hpp"
 #include "tests/core/input/io_fixture.hpp"
+#include "tests/support/fault_injection.hpp"
 
 namespace sluice::test {
 namespace {
@@ -144,6 +145,22 @@ TEST_F(InputFilesTest, AreRefusedAtAFolderThatCannotBeSearched) {
     EXPECT_EXIT(open_as_other("[al]*/d.csv"), refused, "E-INP-028 link: cannot read the folder: Permission denied");
     EXPECT_EXIT(open_as_other("[a]/d.csv"), testing::ExitedWithCode(0), "");
     ASSERT_EQ(::chmod((folder() / "b").c_str(), 0700), 0);
+}
+
+TEST_F(InputFilesTest, AreRefusedAtAFolderWhoseNamesCannotAllBeRead) {
+    write_all({"a/1.csv", "a/2.csv", "b/3.csv"});
+    const auto refused_at = [&](int name) {
+        arm_fault(fmt::format("list::{}=errno:EIO", name));
+        const std::string said = summary_of(refusal({"*/*.csv"}));
+        disarm_faults();
+        return said;
+    };
+
+    install_faults();
+    EXPECT_EQ(refused_at(2),
+              "66 E-INP-028 " + folder().filename().native() + ": cannot read the folder: Input/output error");
+    EXPECT_THAT(refused_at(8), HasSubstr(": cannot read the folder: Input/output error"));  // of "a" or "b"
+    EXPECT_EQ(open_input_files(in_folder({"*/*.csv"})).size(), 3U);
 }
 
 TEST_F(InputFilesTest, AreRefusedTwice) {
