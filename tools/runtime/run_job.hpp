@@ -24,7 +24,8 @@ struct RunOptions {
 /// Runs a job on all ranks started with this one; without a launcher, on this process alone. Only rank 0 calls `job`,
 /// which names one of `apps`. Returns the exit code; throws Error. Leaves the signals that stop a run blocked. Under a
 /// launcher once in a process, since MPI does not start again. main() (tools/cli/main.hpp) also opens standard streams
-/// that are closed, and ignores SIGPIPE and SIGXFSZ: here the caller does, if it wants errors in place of these signals.
+/// that are closed, and ignores SIGPIPE and SIGXFSZ: here the caller does, if it wants errors in place of these
+/// signals.
 [[nodiscard]] int run(const std::function<JobFile()>& job, const Apps& apps, const RunOptions& options);
 
 }  // namespace sluice
