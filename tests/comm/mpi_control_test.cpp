@@ -25,7 +25,7 @@ void say_to_all_others(const ControlMessage& message) {
 }
 
 /// As a rank's comm thread, without chunks: the last rank speaks at once and asks to stop, as all of them do later;
-/// they close once they have heard two signs of life after the word to drain.
+/// they close once they have heard two heartbeats after the word to drain.
 void speak_as_another_rank() {
     const auto say = [](ControlMessage::Kind kind, std::uint32_t count = 0) {
         const ControlMessage message{.kind = kind, .count = count};
