@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -108,6 +110,18 @@ bool may_open(const std::filesystem::path& file) {
     return ::access(file.c_str(), R_OK | W_OK) == 0;
 }
 
+std::optional<dev_t> device_at(const std::filesystem::path& file) {
+    struct stat status {};
+    return ::stat(file.c_str(), &status) == 0 && S_ISCHR(status.st_mode) ? std::optional(status.st_rdev) : std::nullopt;
+}
+
+/// Containers hide a GPU by mounting another device over its file. All files of the module have the same major number.
+bool is_gpu(const std::filesystem::path& file, unsigned minor_number) {
+    const auto device = device_at(file);
+    const auto control = device_at(file.parent_path() / "nvidiactl");
+    return device && control && major(*device) == major(*control) && minor(*device) == minor_number;
+}
+
 }  // namespace
 
 std::vector<VisibleGpu> visible_gpus(std::span<const CudaGpu> gpus) {
@@ -160,12 +174,18 @@ std::optional<std::vector<CudaGpu>> read_driver_gpus(const std::filesystem::path
     for (const auto& folder : folders) {
         Fields fields = read_fields(folder / "information");
         CudaGpu gpu{.uuid = fields["GPU UUID"], .pci = normal_pci(fields["Bus Location"]), .name = fields["Model"]};
-        if (!is_uuid(gpu.uuid) || gpu.pci.empty() || fields["Device Minor"].empty()) {
+        const auto minor_number = parse_number<unsigned>(fields["Device Minor"]);
+        if (!is_uuid(gpu.uuid) || gpu.pci.empty() || !minor_number) {
             return std::nullopt;
         }
-        if (fields["GPU Excluded"] != "Yes" && may_open(dev / ("nvidia" + fields["Device Minor"]))) {
-            gpus.push_back(std::move(gpu));
+        const auto file = dev / fmt::format("nvidia{}", *minor_number);
+        if (fields["GPU Excluded"] == "Yes" || !may_open(file)) {
+            continue;
         }
+        if (!is_gpu(file, *minor_number)) {
+            return std::nullopt;
+        }
+        gpus.push_back(std::move(gpu));
     }
     const auto is_other_model = [&](const CudaGpu& gpu) { return gpu.name != gpus.front().name; };
     if (std::ranges::any_of(gpus, is_other_model)) {

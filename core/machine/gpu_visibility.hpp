@@ -38,8 +38,8 @@ struct VisibleGpus {
                                        const std::optional<std::string>& cuda_visible_devices);
 
 /// The GPUs that this process may open, by address, as NVIDIA's kernel module lists them in `proc`/gpus, without
-/// starting CUDA. nullopt: only CUDA can tell, because there is no such list, a GPU has MIG instances, or the GPUs are
-/// of several models, which CUDA orders by itself.
+/// starting CUDA. nullopt: only CUDA can tell, because there is no such list, a GPU has MIG instances, a file in `dev`
+/// is not the GPU's that it is named after, or the GPUs are of several models, which CUDA orders by itself.
 [[nodiscard]] std::optional<std::vector<CudaGpu>> read_driver_gpus(
     const std::filesystem::path& proc = "/proc/driver/nvidia", const std::filesystem::path& dev = "/dev");
 

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
+#include <utility>
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -13,10 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Files of Linux's own devices stand in for NVIDIA's: they have minor numbers, too, and one major number.
+constexpr auto devices = std::to_array<std::pair<int, const char*>>({{3, "null"}, {5, "zero"}, {7, "full"}});
+
 struct Description {
     std::string pci;
     std::string digits;  ///< Of the UUID's end.
-    int minor = 0;
+    int minor = devices[0].first;
     std::string model = "NVIDIA H200";
     std::string excluded = "No";
 };
@@ -31,7 +36,11 @@ protected:
             << "Model: \t\t " << gpu.model << "\nIRQ:   \t\t 41\nGPU UUID: \t GPU-00000000-0000-4000-8000-"
             << gpu.digits << "\nDMA Mask: \t 0xfffffffffffff\nBus Location: \t " << gpu.pci << "\nDevice Minor: \t "
             << gpu.minor << "\nGPU Excluded:\t " << gpu.excluded << '\n';
-        std::ofstream(dev() / fmt::format("nvidia{}", gpu.minor));
+        for (const auto& [minor, name] : devices) {
+            if (minor == gpu.minor) {
+                fs::create_symlink(fs::path("/dev") / name, file(minor));
+            }
+        }
     }
 
     [[nodiscard]] std::optional<std::vector<std::string>> uuid_ends() const {
@@ -48,16 +57,19 @@ protected:
 
     [[nodiscard]] fs::path proc() const { return folder_.path() / "proc"; }
     [[nodiscard]] const fs::path& dev() const { return folder_.path(); }
+    [[nodiscard]] fs::path file(int minor) const { return dev() / fmt::format("nvidia{}", minor); }
 
 private:
+    void SetUp() override { fs::create_symlink("/dev/null", dev() / "nvidiactl"); }
+
     TemporaryFolder folder_;
 };
 
 using Ends = std::vector<std::string>;
 
 TEST_F(DriverGpus, AreThoseOfTheKernelModuleByAddress) {
-    add({.pci = "0000:ca:00.0", .digits = "00000000000c", .minor = 0});
-    add({.pci = "0000:17:00.0", .digits = "00000000000a", .minor = 1});
+    add({.pci = "0000:ca:00.0", .digits = "00000000000c", .minor = 3});
+    add({.pci = "0000:17:00.0", .digits = "00000000000a", .minor = 5});
 
     const auto gpus = read_driver_gpus(proc(), dev());
 
@@ -70,12 +82,34 @@ TEST_F(DriverGpus, AreThoseOfTheKernelModuleByAddress) {
 }
 
 TEST_F(DriverGpus, AreLeftOutWhereTheProcessMayNotOpenThem) {
-    add({.pci = "0000:17:00.0", .digits = "00000000000a", .minor = 0});
-    add({.pci = "0000:2a:00.0", .digits = "00000000000b", .minor = 1, .excluded = "Yes"});
-    add({.pci = "0000:ca:00.0", .digits = "00000000000c", .minor = 2});
-    fs::remove(dev() / "nvidia0");
+    add({.pci = "0000:17:00.0", .digits = "00000000000a", .minor = 3});
+    add({.pci = "0000:2a:00.0", .digits = "00000000000b", .minor = 5, .excluded = "Yes"});
+    add({.pci = "0000:ca:00.0", .digits = "00000000000c", .minor = 7});
+    fs::remove(file(3));
 
     EXPECT_EQ(uuid_ends(), Ends{"0c"});
+}
+
+TEST_F(DriverGpus, AreUnknownWhereSomethingElseIsInTheirPlace) {
+    add({.pci = "0000:17:00.0", .digits = "00000000000a", .minor = 3});
+    add({.pci = "0000:ca:00.0", .digits = "00000000000c", .minor = 5});
+    ASSERT_EQ(uuid_ends(), (Ends{"0a", "0c"}));
+    const auto replace_by = [&](const char* what) {
+        fs::remove(file(3));
+        fs::create_symlink(what, file(3));
+    };
+
+    replace_by("/dev/full");  // the minor number of none of them
+    EXPECT_EQ(uuid_ends(), std::nullopt);
+    fs::remove(file(3));
+    std::ofstream(file(3)) << "no device";
+    EXPECT_EQ(uuid_ends(), std::nullopt);
+    replace_by("/dev/null");
+    EXPECT_EQ(uuid_ends(), (Ends{"0a", "0c"}));
+    fs::remove(dev() / "nvidiactl");
+    EXPECT_EQ(uuid_ends(), std::nullopt) << "nothing says which major number is theirs";
+    fs::create_symlink("/dev/tty", dev() / "nvidiactl");  // major 5
+    EXPECT_EQ(uuid_ends(), std::nullopt) << "another driver's";
 }
 
 TEST_F(DriverGpus, AreUnknownWithoutAModuleThatDescribesThem) {
@@ -85,8 +119,8 @@ TEST_F(DriverGpus, AreUnknownWithoutAModuleThatDescribesThem) {
 }
 
 TEST_F(DriverGpus, AreUnknownWhereCudaHasAnOrderOfItsOwn) {
-    add({.pci = "0000:17:00.0", .digits = "00000000000a", .minor = 0});
-    add({.pci = "0000:ca:00.0", .digits = "00000000000c", .minor = 1, .model = "NVIDIA L4"});
+    add({.pci = "0000:17:00.0", .digits = "00000000000a", .minor = 3});
+    add({.pci = "0000:ca:00.0", .digits = "00000000000c", .minor = 5, .model = "NVIDIA L4"});
 
     EXPECT_EQ(uuid_ends(), std::nullopt);
 }
