@@ -27,6 +27,7 @@ constexpr double cuda_flop_per_second = 0.8e15;
 constexpr double reader_bytes_per_second = 0.4e9;
 
 constexpr std::uint32_t fewest_readers = 2;
+constexpr std::uint64_t fewest_readers_a_gpu = 4;
 
 }  // namespace
 
@@ -46,10 +47,11 @@ std::uint32_t choose_readers(const ReadingNeeds& needs) {
         (host ? host_flop_per_second : cuda_flop_per_second) * needs.devices / needs.flop_per_item;
     const double wanted = std::ceil(items_per_second * item_bytes / reader_bytes_per_second);
     const std::uint32_t most = std::max(1U, host ? needs.cores / 2 : needs.cores);
-    if (wanted >= most) {
+    const std::uint64_t fewest = host ? fewest_readers : fewest_readers_a_gpu * std::max(1U, needs.devices);
+    if (wanted >= most || fewest >= most) {
         return most;
     }
-    return std::min(most, std::max(fewest_readers, static_cast<std::uint32_t>(wanted)));
+    return std::max(static_cast<std::uint32_t>(fewest), static_cast<std::uint32_t>(wanted));
 }
 
 }  // namespace sluice

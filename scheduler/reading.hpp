@@ -29,9 +29,11 @@ struct ReadingNeeds {
     double packed_bytes = 0;  ///< Per item.
 };
 
-/// Reader threads of rank 0: enough to supply items, in the slowest format, as fast as all devices can compute them. At
-/// least 2, so that one works while another waits for the file system; at most one per core with GPUs, which leave the
-/// cores idle, and one per two cores with host devices, which need them; at least 1.
+/// Reader threads of rank 0: enough to supply items, in the slowest format, as fast as all devices can compute them.
+///
+/// With GPUs, which leave the cores idle, at least 4 per GPU, because an app's tokenizer may be far slower than any
+/// format and its items smaller than `flop_per_item` says; at most one per core. With host devices, which need the
+/// cores, at least 2, so that one works while another waits for the file system; at most one per two cores, at least 1.
 ///
 /// `device` is host or cuda; `flop_per_item` is positive and finite, the bytes are finite and not negative.
 [[nodiscard]] std::uint32_t choose_readers(const ReadingNeeds& needs);

@@ -96,6 +96,15 @@ TEST(Readers, AreEnoughForTextBesideGpusAndLeaveCoresFree) {
     EXPECT_LE(four_gpus, 4 * one_gpu);
 }
 
+TEST(Readers, AreFourAGpuForWhatNeedsNoneByItsBytes) {
+    constexpr ReadingNeeds prompts{.cores = 64, .device = DeviceKind::cuda, .devices = 4, .flop_per_item = 20e9};
+    EXPECT_EQ(choose_readers(prompts), 16U);
+    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 64, 1)), 4U);
+    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 3, 1)), 3U) << "one a core";
+    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 64, 400)), 64U);
+    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::host, 64, 64)), 2U);
+}
+
 TEST(Readers, LeaveEverySecondCoreToHostDevices) {
     for (const std::uint32_t cores : {1U, 2U, 3U, 16U, 64U}) {
         const std::uint32_t readers = choose_readers(one_hot(with(articles, DeviceKind::host, cores, cores)));
