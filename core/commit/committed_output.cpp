@@ -356,7 +356,8 @@ void CommittedOutput::publish() {
     const std::vector<SealedPart> sealed = committer_.value().finish();
     options_.policy.check_sources();
     explained([&] {
-        leave_as_complete(sluice::publish(*attempt_, plan_, identity_, sealed, failed_items(), options_.notes));
+        leave_as_complete(sluice::publish(*attempt_, plan_, identity_, sealed, committer_->assembly(), failed_items(),
+                                          options_.notes));
     });
     fault_point("finalize");
 }

@@ -27,6 +27,7 @@ void Committer::append(const ChunkBytes& chunk) {
     expects(chunk.chunk == next_ && next_ < plan_.grid().chunks(), "Committer::append gets the chunks in order");
     expects(chunk.items == plan_.grid().at(next_).count, "Committer::append gets whole chunks");
     guarded([&] {
+        assemble();  // what was adopted
         if (!open_) {
             open_part(plan_.part_of(next_));
         }
@@ -75,6 +76,7 @@ std::vector<SealedPart> Committer::finish() {
             open_part(0);
             seal();
         }
+        assemble();
     });
     return sealed_;
 }
@@ -123,6 +125,21 @@ void Committer::seal() {
     waiting_.push_back(seal_entry(sealed_.back(), plan_.first_chunk(part)));
     record(Durability::node);
     fault_point("seal");
+    assemble();
+}
+
+/// Here and not in the constructor, so that the thread that copies has the writer's CPUs.
+void Committer::assemble() {
+    if (plan_.parts() == 1 || attempt_.paths().layout != OutputLayout::file) {
+        return;
+    }
+    for (; assembled_ < sealed_.size(); ++assembled_) {
+        if (!assembly_) {
+            assembly_.emplace(attempt_.folder() / "whole.bin");
+        }
+        const SealedPart& part = sealed_[assembled_];
+        assembly_->add(part_file(attempt_.folder(), part.part), part.bytes);
+    }
 }
 
 void Committer::record(Durability durability) {

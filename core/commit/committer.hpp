@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/commit/adopt.hpp"
+#include "core/commit/assembly.hpp"
 
 namespace sluice {
 
@@ -53,12 +55,16 @@ public:
     /// Call after the last chunk. Returns all parts.
     [[nodiscard]] std::vector<SealedPart> finish();
 
+    /// After finish(): of an output of several parts in one file, that file, to be finished; else null.
+    [[nodiscard]] Assembly* assembly() { return assembly_ ? &*assembly_ : nullptr; }
+
 private:
     template <class Action>
     void guarded(Action&& action);
     void open_part(std::uint32_t part);
     void sync_and_record();
     void seal();
+    void assemble();
     void record(Durability durability);
     void prepare_commit();
     [[nodiscard]] bool is_due() const;
@@ -69,6 +75,8 @@ private:
     FileHeader header_;
     CommitPolicy policy_;
     std::vector<SealedPart> sealed_;
+    std::optional<Assembly> assembly_;  // with all of sealed_ but the parts that assemble() still adds
+    std::size_t assembled_ = 0;
     std::optional<PartWriter> open_;
     std::uint64_t next_;
     std::atomic<std::uint64_t> committed_;

@@ -165,10 +165,14 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) cons
 }
 
 bool File::read_at(std::uint64_t offset, std::span<std::byte> to) const {
+    return read_as("read", offset, to);
+}
+
+bool File::read_as(const char* name, std::uint64_t offset, std::span<std::byte> to) const {
     while (!to.empty()) {
         ssize_t got = 0;
         const int error = errno_of(
-            "read", [&] { return got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset)); });
+            name, [&] { return got = ::pread(file_.number(), to.data(), to.size(), static_cast<off_t>(offset)); });
         if (error != 0 && error != EINTR) {
             fail_to_read(path_, error);
         }
@@ -182,10 +186,10 @@ bool File::read_at(std::uint64_t offset, std::span<std::byte> to) const {
     return true;
 }
 
-void File::copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) const {
-    off_t source = 0;
+void File::copy_at(std::uint64_t offset, const File& from, std::uint64_t begin, std::uint64_t bytes) const {
+    auto source = static_cast<off_t>(begin);
     auto target = static_cast<off_t>(offset);
-    const auto end = static_cast<off_t>(bytes);
+    const auto end = static_cast<off_t>(begin + bytes);
     while (source < end) {
         ssize_t copied = 0;
         const int error = errno_of("copy", [&] {
@@ -215,7 +219,7 @@ void File::copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) 
     std::vector<std::byte> buffer(source < end ? copy_bytes : 0);
     while (source < end) {
         const auto piece = std::span(buffer).first(std::min(buffer.size(), static_cast<std::size_t>(end - source)));
-        if (!from.read_at(static_cast<std::uint64_t>(source), piece)) {
+        if (!from.read_as("copy.read", static_cast<std::uint64_t>(source), piece)) {
             fail_on_file(from.path_, "read to its end", EIO);
         }
         write_at(static_cast<std::uint64_t>(target), piece);

@@ -65,9 +65,9 @@ public:
     /// Returns false if the file ends before `to` is full. Throws UnreadableFile, or another Error.
     [[nodiscard]] bool read_at(std::uint64_t offset, std::span<std::byte> to) const;
 
-    /// Copies the first `bytes` bytes of `from` to `offset`, by the file system itself if it can. Throws UnreadableFile
-    /// if reading `from` fails.
-    void copy_at(std::uint64_t offset, const File& from, std::uint64_t bytes) const;
+    /// Copies `bytes` bytes of `from`, from its byte `begin` on, to `offset`, by the file system itself if it can.
+    /// Throws UnreadableFile if reading `from` fails.
+    void copy_at(std::uint64_t offset, const File& from, std::uint64_t begin, std::uint64_t bytes) const;
 
     /// Makes the kernel start writing these bytes to the disk, so that a later sync takes less time. Guarantees
     /// nothing.
@@ -79,6 +79,7 @@ public:
 private:
     File(std::filesystem::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
 
+    [[nodiscard]] bool read_as(const char* name, std::uint64_t offset, std::span<std::byte> to) const;
     void sync_by(const char* name, int (&call)(int)) const;
 
     std::filesystem::path path_;

@@ -66,7 +66,7 @@ Placed place_copy(const std::filesystem::path& from, const std::filesystem::path
     {
         const File source = File::open(from);
         File target = File::create(copy);
-        target.copy_at(0, source, source.size());
+        target.copy_at(0, source, 0, source.size());
         target.sync();
         target.close();
     }

@@ -14,19 +14,11 @@ namespace sluice {
 namespace {
 
 /// All parts in one file, in the attempt's own folder.
-std::filesystem::path assemble(const AttemptFolder& attempt, const std::vector<SealedPart>& sealed) {
-    if (sealed.size() == 1) {
+std::filesystem::path one_file(const AttemptFolder& attempt, Assembly* assembly) {
+    if (assembly == nullptr) {
         return part_file(attempt.folder(), 0);
     }
-    std::filesystem::path path = attempt.folder() / "whole.bin";
-    File whole = File::create(path);
-    std::uint64_t offset = 0;
-    for (const SealedPart& part : sealed) {
-        whole.copy_at(offset, File::open(part_file(attempt.folder(), part.part)), part.bytes);
-        offset += part.bytes;
-    }
-    whole.sync();
-    whole.close();
+    std::filesystem::path path = assembly->finish();
     fault_point("publish.assembled");
     return path;
 }
@@ -125,12 +117,12 @@ std::vector<SealedPart> place_parts(const std::filesystem::path& from, const std
 }
 
 std::vector<SealedPart> place_all(const AttemptFolder& attempt, const PartPlan& plan,
-                                  const std::vector<SealedPart>& sealed) {
+                                  const std::vector<SealedPart>& sealed, Assembly* assembly) {
     const RunPaths& paths = attempt.paths();
     std::vector<SealedPart> published;
     try {
         if (paths.layout == OutputLayout::file) {
-            published = place_parts(assemble(attempt, sealed), paths.output, attempt, plan, sealed);
+            published = place_parts(one_file(attempt, assembly), paths.output, attempt, plan, sealed);
         } else {
             for (const SealedPart& part : sealed) {
                 const std::filesystem::path target = paths.published_folder() / paths.published_name(part.part);
@@ -148,8 +140,8 @@ std::vector<SealedPart> place_all(const AttemptFolder& attempt, const PartPlan& 
 }  // namespace
 
 Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunIdentity& identity,
-                 const std::vector<SealedPart>& sealed, const std::vector<std::uint64_t>& failed_items,
-                 const ManifestNotes& notes) {
+                 const std::vector<SealedPart>& sealed, Assembly* assembly,
+                 const std::vector<std::uint64_t>& failed_items, const ManifestNotes& notes) {
     expects(sealed.size() == plan.parts(), "an output is published when all of its parts are sealed");
     attempt.check_fence();
     const RunPaths& paths = attempt.paths();
@@ -157,7 +149,7 @@ Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunId
     Manifest mine{.fingerprint = fingerprint(identity),
                   .attempt = attempt.number(),
                   .owner = attempt.owner().id,
-                  .parts = lay_out(paths, place_all(attempt, plan, sealed)),
+                  .parts = lay_out(paths, place_all(attempt, plan, sealed, assembly)),
                   .failed_items = failed_items,
                   .notes = notes};
     expects(mine.items() == plan.grid().items(), "a manifest has every item once");

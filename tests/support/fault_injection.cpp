@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,7 +27,7 @@ namespace {
 constexpr std::string_view any_point = "any";
 constexpr std::string_view any_call = "call";
 
-constexpr std::array<std::string_view, 35> point_names{"counted",
+constexpr std::array<std::string_view, 36> point_names{"counted",
                                                        "abandon",
                                                        "abandoned",
                                                        "attempt.made",
@@ -46,6 +48,7 @@ constexpr std::array<std::string_view, 35> point_names{"counted",
                                                        "due",
                                                        "close",
                                                        "copy",
+                                                       "copy.read",
                                                        "fdatasync",
                                                        "fsync",
                                                        "link",
@@ -97,6 +100,7 @@ struct ArmedFault {
     std::atomic<std::uint64_t> matches{0};
 };
 
+std::shared_mutex arming;  // other threads may meet faults while they are armed
 std::array<ArmedFault, most_faults> faults;
 std::array<std::atomic<std::uint64_t>, point_names.size()> meetings{};
 
@@ -234,6 +238,7 @@ int happen(const Fault& fault) {
 int meet(std::string_view name, bool is_call) {
     meetings[index_of(name)].fetch_add(1, std::memory_order_relaxed);
     int error = 0;
+    const std::shared_lock lock(arming);
     for (ArmedFault& armed : faults) {
         const Fault& fault = armed.fault;
         const bool meant = fault.point == name || fault.point == any_point || (is_call && fault.point == any_call);
@@ -261,6 +266,7 @@ int at_call(std::string_view name) {
 
 bool is_order_broken(std::string_view name) {
     expects(is_one_of(wrong_orders, name), "every wrong order stands in the table");
+    const std::shared_lock lock(arming);
     return std::any_of(faults.begin(), faults.end(), [name](const ArmedFault& armed) {
         return armed.fault.action == Action::break_order && armed.fault.point == name;
     });
@@ -268,6 +274,7 @@ bool is_order_broken(std::string_view name) {
 
 void delay(std::string_view name) {
     expects(is_one_of(delay_names, name), "every place for a delay stands in the table");
+    const std::shared_lock lock(arming);
     for (const ArmedFault& armed : faults) {
         if (armed.fault.action == Action::delay && armed.fault.point == name) {
             std::this_thread::sleep_for(std::chrono::microseconds(armed.fault.value));
@@ -303,6 +310,7 @@ void arm_fault(std::string_view text, int rank) {
         }
         parsed[count++] = parse_fault(take_until(text, ','), rank).value_or(Fault{});
     } while (!text.empty());
+    const std::lock_guard lock(arming);
     for (std::size_t i = 0; i < most_faults; ++i) {
         faults[i].fault = parsed[i];
         faults[i].matches = 0;
@@ -317,6 +325,7 @@ void arm_fault(std::string_view text, int rank) {
 
 void disarm_faults() {
     install_faults();
+    const std::lock_guard lock(arming);
     for (ArmedFault& armed : faults) {
         armed.fault = {};
     }

@@ -263,7 +263,7 @@ TEST_F(AdoptTest, ComputesAPartAgainThatCannotBeCopied) {
     first.run_until(4);
 
     Attempt second(run_);
-    arm_fault("link::*=errno:EPERM,copy=errno:EIO,read::3=errno:EIO");
+    arm_fault("link::*=errno:EPERM,copy=errno:EIO,copy.read=errno:EIO");
     const Adopted adopted = second.take_over();
     disarm_faults();
 

@@ -120,16 +120,16 @@ TEST_F(PlaceFile, CopiesByHandWhereTheFileSystemCannot) {
         std::filesystem::remove(to());
         const File target = File::create(to());
         arm_fault(fmt::format("copy=errno:{}", error));
-        target.copy_at(0, File::open(from()), text_.size());
+        target.copy_at(0, File::open(from()), 0, text_.size());
         EXPECT_TRUE(contents(to()) == text_) << error;
     }
 }
 
 TEST_F(PlaceFile, SaysWhichFileCannotBeReadWhenItCopies) {
     const File target = File::create(to());
-    arm_fault("copy=errno:EIO,read::2=errno:EIO");
+    arm_fault("copy=errno:EIO,copy.read::2=errno:EIO");
     try {
-        target.copy_at(0, File::open(from()), text_.size());
+        target.copy_at(0, File::open(from()), 0, text_.size());
         FAIL() << "nothing was thrown";
     } catch (const UnreadableFile& error) {
         EXPECT_EQ(error.path(), from());

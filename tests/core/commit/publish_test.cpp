@@ -150,9 +150,13 @@ TEST_P(Publish, PromisesNothingOfAPartThatWasCutAfterItWasSealed) {
     const auto run = finished_run();
     std::filesystem::resize_file(part_file(run_.paths().attempt(1), 0), 5);
 
-    EXPECT_ANY_THROW(run->publish());
-
-    EXPECT_FALSE(std::filesystem::exists(run_.paths().manifest()));
+    try {
+        run->publish();
+        EXPECT_EQ(GetParam(), OutputLayout::file) << "which may have had the part's bytes before";
+        EXPECT_EQ(run_.published(), run_.job().files());
+    } catch (const Error&) {
+        EXPECT_FALSE(std::filesystem::exists(run_.paths().manifest()));
+    }
 }
 
 TEST_P(Publish, IsLeftToANewerAttemptThatHasNothingYet) {
@@ -174,26 +178,20 @@ std::string hint_of_publishing(CommittedOutput& run) {
 }
 
 TEST(PublishOneFile, TakesAwayAPartThatTheDiskDoesNotGiveBack) {
-    bool met = false;
-    for (int nth = 1; nth <= 20 && !met; ++nth) {  // reads before that of the part are of other files
-        const RunFolder folder;
-        CommittedOutputOptions options = folder.options();
-        options.alive_within = std::chrono::seconds(0);
-        CommittedOutput run(options);
-        append_until(run, folder.job(), folder.job().grid().chunks());
-        arm_fault(fmt::format("copy::2=errno:EIO,read::{}=errno:EIO", nth));
+    const RunFolder folder;
+    CommittedOutputOptions options = folder.options();
+    options.alive_within = std::chrono::seconds(0);
+    CommittedOutput run(options);
+    arm_fault("copy::2=errno:EIO,copy.read::1=errno:EIO");
+    append_until(run, folder.job(), folder.job().grid().chunks());
 
-        met = hint_of_publishing(run) == "run the same command again: it recomputes part 1";
-        disarm_faults();
+    EXPECT_EQ(hint_of_publishing(run), "run the same command again: it recomputes part 1");
 
-        if (met) {
-            EXPECT_TRUE(std::filesystem::exists(part_file(folder.paths().attempt(1), 0)));
-            EXPECT_FALSE(std::filesystem::exists(part_file(folder.paths().attempt(1), 1)));
-            run_to_the_end(folder, options);
-            EXPECT_EQ(folder.published(), folder.job().files());
-        }
-    }
-    EXPECT_TRUE(met);
+    disarm_faults();
+    EXPECT_TRUE(std::filesystem::exists(part_file(folder.paths().attempt(1), 0)));
+    EXPECT_FALSE(std::filesystem::exists(part_file(folder.paths().attempt(1), 1)));
+    run_to_the_end(folder, options);
+    EXPECT_EQ(folder.published(), folder.job().files());
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Publish, testing::Values(OutputLayout::file, OutputLayout::folder),
