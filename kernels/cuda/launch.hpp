@@ -32,6 +32,12 @@ inline constexpr std::uint32_t hopper_multiprocessors = 132;
 /// least.
 inline constexpr std::uint32_t least_shared_bytes = 99 * 1024;
 
+/// Blocks of a kernel with a grid-stride loop.
+inline std::uint32_t blocks_for(std::uint64_t work, std::uint32_t of_block, std::uint32_t most) {
+    const std::uint64_t blocks = (work + of_block - 1) / of_block;
+    return static_cast<std::uint32_t>(blocks == 0 ? 1 : blocks < most ? blocks : most);
+}
+
 /// Enqueues `kernel`; `name` appears in the error.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const char* name, const LaunchShape& shape, cudaStream_t stream,

@@ -16,6 +16,14 @@ __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], std::uint3
                  : "memory");
 }
 
+/// The same, each transposed: lane l receives of each the values 2 (l % 4) and 2 (l % 4) + 1 of column l / 4.
+__device__ __forceinline__ void load_matrices_across(std::uint32_t (&to)[4], std::uint32_t row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(row)
+                 : "memory");
+}
+
 /// d (16, 8) += a (16, 32 bytes of k) * b (8, 32 bytes of k)^T. Lane l has d[2 i + j] at row l / 4 + 8 i, column
 /// 2 (l % 4) + j; in a[2 h + i], word l % 4 of half h of k of row l / 4 + 8 i; in b<h>, the same of row l / 4.
 template <Precision precision>

@@ -56,6 +56,11 @@ __device__ __forceinline__ uint4 load_shared_16(std::uint32_t address) {
     return v;
 }
 
+__device__ __forceinline__ void store_shared_16(std::uint32_t address, const uint4& v) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+
 /// One store, which the compiler would split in four.
 __device__ __forceinline__ void store_global_16(void* to, const uint4& v) {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
@@ -103,6 +108,8 @@ __device__ __forceinline__ float tanh_about(float x) {
     asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
+
+constexpr float log2_e = 1.44269504F;  // e^x = 2^(x log2_e)
 
 /// 2^x, with a relative error of about 2^-22; subnormal results become zero.
 __device__ __forceinline__ float exp2_about(float x) {

@@ -102,7 +102,7 @@ __device__ __forceinline__ void wait_for_stores() {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/// Orders this thread's accesses to shared memory before later ones by the copy engine.
+/// Orders this thread's accesses to shared memory before later ones by the copy engine and wgmma.
 __device__ __forceinline__ void fence_copy_engine() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

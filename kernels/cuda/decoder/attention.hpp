@@ -3,9 +3,12 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/cache.hpp"
+#include "kernels/cuda/precision.hpp"
+#include "kernels/decoder_shape.hpp"
 
 /// Attention of a pass's rows, by heads: with the queries q, keys k and values v of a head,
 ///   out = sum over p of softmax(q k_p / sqrt(head size))_p v_p, for the positions p that the mask allows.
@@ -89,6 +92,18 @@ inline constexpr std::uint32_t most_positions_in_order = 16'384;
 /// Whether kernels other than enqueue_attention_in_order() support this head size.
 [[nodiscard]] constexpr bool has_tensor_heads(std::uint32_t head_size) {
     return head_size == 32 || head_size == 64 || head_size == 128;
+}
+
+/// Calls `use` with a size of heads that has_tensor_heads().
+template <class Use>
+void with_tensor_head(std::uint32_t head_size, const Use& use) {
+    if (head_size == 32) {
+        use(std::integral_constant<std::uint32_t, 32>());
+    } else if (head_size == 64) {
+        use(std::integral_constant<std::uint32_t, 64>());
+    } else {
+        use(std::integral_constant<std::uint32_t, 128>());
+    }
 }
 
 }  // namespace sluice::decoder

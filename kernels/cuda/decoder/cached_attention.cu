@@ -1,8 +1,10 @@
 #include <type_traits>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/cache.cuh"
 #include "kernels/cuda/decoder/places.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/quantised_attention.hpp"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -60,7 +62,7 @@ public:
         values::unpack(load_16(from), query_, T{});
 #pragma unroll
         for (float& value : query_) {
-            value *= scale * log2_e;
+            value *= scale * ptx::log2_e;
         }
     }
 

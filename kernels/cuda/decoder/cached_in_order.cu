@@ -1,9 +1,11 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/cache.cuh"
 #include "kernels/cuda/decoder/places.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ordered/arithmetic.cuh"

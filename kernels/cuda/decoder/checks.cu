@@ -1,6 +1,6 @@
 #include "kernels/cuda/decoder/checks.hpp"
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/plan_slots.cuh"
 #include "kernels/cuda/decoder/prefix_pages.cuh"
 #include "kernels/cuda/decoder/prompt_pages.cuh"

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "kernels/cuda/best.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/choose.hpp"
 
 /// Shared memory of a block that chooses by a row's scores.

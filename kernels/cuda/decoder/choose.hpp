@@ -19,6 +19,8 @@ struct TileBest {
 };
 inline constexpr std::uint32_t nonfinite_mark = 0x80000000;
 
+inline constexpr float weightless = -3.40282347e38F;  ///< A score that is finite and weighs nothing beside others.
+
 /// The tokens of a vocabulary in groups of `group_tokens`; the last one may have fewer.
 inline constexpr std::uint32_t group_tokens = 64;
 

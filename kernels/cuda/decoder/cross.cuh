@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/ordered/arithmetic.cuh"
 #include "kernels/token_sampling.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/cross.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"

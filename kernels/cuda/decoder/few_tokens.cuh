@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/cross.cuh"
 #include "kernels/cuda/decoder/row_scores.cuh"
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
 
@@ -45,7 +45,7 @@ template <class Kernels>
             .score_sums = memory.score_sums,
             .results =
                 memory.bests != nullptr ? (shape.columns + tile_columns - 1) / tile_columns : groups_of(shape.columns),
-            .per_temperature = std::min(log2_e / shape.temperature, std::numeric_limits<float>::max()),
+            .per_temperature = std::min(ptx::log2_e / shape.temperature, std::numeric_limits<float>::max()),
             .rounds_to_tf32 = shape.rounds_to_tf32,
             .in_parts = shape.in_parts};
 }

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
 #include "kernels/cuda/decoder/float_places.cuh"
 #include "kernels/cuda/gemm/activation.cuh"

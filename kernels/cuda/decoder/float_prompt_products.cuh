@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/prompt_products.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/half_values.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/best.cuh"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/float_kernel.hpp"
 #include "kernels/cuda/decoder/row_place.cuh"
 #include "kernels/cuda/gemm/layout.cuh"

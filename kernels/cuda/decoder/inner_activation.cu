@@ -1,4 +1,3 @@
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/decoder/rows.hpp"
 #include "kernels/cuda/gemm/activation.cuh"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/row_scores.cuh"
 
 /// The tokens that top_k and top_p keep.

@@ -3,8 +3,10 @@
 #include <type_traits>
 
 #include "core/error.hpp"
+#include "kernels/cuda/decoder/cache.cuh"
 #include "kernels/cuda/decoder/long_prompt_loader.cuh"
 #include "kernels/cuda/decoder/long_prompt_tile.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/tensor_map.hpp"
 

@@ -9,7 +9,7 @@
 #include "core/device/cuda_device.hpp"
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/sizes.hpp"
+#include "kernels/cuda/decoder/rows.hpp"
 #include "kernels/cuda/precision.hpp"
 #include "kernels/token_sampling.hpp"
 

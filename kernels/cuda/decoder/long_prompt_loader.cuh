@@ -6,7 +6,7 @@
 
 #include "kernels/cuda/decoder/attention.hpp"
 #include "kernels/cuda/decoder/long_prompt_memory.cuh"
-#include "kernels/cuda/decoder/row_values.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/ptx_cluster.cuh"
 
 namespace sluice::decoder {

@@ -2,9 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/decoder/matrices.cuh"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/ptx_sm90a.cuh"
 
@@ -61,8 +60,8 @@ public:
         return shared_ + tiles_at + n % tiles * tile_bytes;
     }
     __device__ __forceinline__ void set_item(std::uint32_t n, const LongTile& item) const {
-        store_shared_16(item_at(n), {item.tile.slot, item.tile.first_row, item.tile.rows, item.tile.query});
-        store_shared_16(item_at(n) + 16, {item.tile.past, item.head, item.prefix, item.steps});
+        ptx::store_shared_16(item_at(n), {item.tile.slot, item.tile.first_row, item.tile.rows, item.tile.query});
+        ptx::store_shared_16(item_at(n) + 16, {item.tile.past, item.head, item.prefix, item.steps});
     }
     [[nodiscard]] __device__ __forceinline__ LongTile item(std::uint32_t n) const {
         const uint4 at = ptx::load_shared_16(item_at(n));

@@ -4,12 +4,13 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/long_prompt_memory.cuh"
 #include "kernels/cuda/decoder/page_write.cuh"
 #include "kernels/cuda/decoder/prompt_products.cuh"
 #include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/ptx_cluster.cuh"
 #include "kernels/cuda/wgmma_registers.cuh"
 
 namespace sluice::decoder {
@@ -32,7 +33,7 @@ public:
           shared_(shared),
           query_(item.tile.query + group * warpgroup_queries),
           prefix_(item.prefix),
-          scale_(attention.scale * log2_e) {
+          scale_(attention.scale * ptx::log2_e) {
         if (query_ < tile_.rows) {
             load_queries(shared.tile_at(n) + group * Shared::matrix_bytes);
         }
@@ -198,9 +199,9 @@ private:
         const std::uint32_t at = keys + Shared::matrix_bytes;
         for (std::uint32_t i = rows * Shared::row_bytes + threadIdx.x % warpgroup_threads * 16;
              i < Shared::matrix_bytes; i += warpgroup_threads * 16) {
-            store_shared_16(at + i, {});
+            ptx::store_shared_16(at + i, {});
         }
-        fence_shared_for_async();
+        ptx::fence_copy_engine();
         ptx::synchronize_warpgroup(warpgroup);
     }
 

@@ -1,7 +1,7 @@
 #include <type_traits>
 
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/decoder/rows.hpp"
 #include "kernels/cuda/launch.hpp"

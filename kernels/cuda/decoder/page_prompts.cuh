@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/prompt_products.cuh"
 #include "kernels/cuda/decoder/prompt_weights.cuh"
 #include "kernels/cuda/gemm/box.cuh"

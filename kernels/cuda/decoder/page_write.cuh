@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/quantised_cache.cuh"
 #include "kernels/cuda/ptx.cuh"
 #include "kernels/cuda/values.cuh"

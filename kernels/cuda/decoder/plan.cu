@@ -1,11 +1,10 @@
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/counts.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/plan_slots.cuh"
 #include "kernels/cuda/decoder/prefix_pages.cuh"
 #include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/records.cuh"
-#include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 

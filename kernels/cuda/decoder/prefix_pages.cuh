@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/records.cuh"
 
 /// Plans with prefixes that several prompts share.

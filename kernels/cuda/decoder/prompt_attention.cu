@@ -1,7 +1,7 @@
 #include "kernels/cuda/decoder/prompt_attention.cuh"
 
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/sizes.hpp"
+#include "kernels/cuda/decoder/rows.hpp"
 
 namespace sluice::decoder {
 

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/cache.cuh"
 #include "kernels/cuda/decoder/prompt_group.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/prompt_tile.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"

@@ -2,10 +2,16 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 
 namespace sluice::decoder {
+
+/// The page of the cache that has this position of a text.
+[[nodiscard]] __device__ __forceinline__ std::uint32_t page_of(const Memory& memory, std::uint32_t slot,
+                                                               std::uint32_t position) {
+    return memory.page_table[std::size_t{slot} * memory.text_pages + position / page_positions];
+}
 
 /// Sets those of Memory::prompt_pages whose first row is the entry's. All lanes of a warp call.
 __device__ __forceinline__ void list_prompt_pages(const Memory& memory, const Entry& entry, std::uint32_t page) {

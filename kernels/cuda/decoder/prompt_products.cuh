@@ -4,9 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/decoder/matrices.cuh"
 #include "kernels/cuda/mma.cuh"
 #include "kernels/cuda/values.cuh"
 
@@ -133,7 +132,7 @@ public:
 #pragma unroll
         for (std::uint32_t j = 0; j < head_size / 8; j += 2) {
             std::uint32_t two[4];
-            load_matrices_across(two, rows + piece_at<row_bytes>(lane % 16, j + lane / 16));
+            mma::load_matrices_across(two, rows + piece_at<row_bytes>(lane % 16, j + lane / 16));
             mma::multiply<precision>(mixed_[j], packed, two[0], two[1]);
             mma::multiply<precision>(mixed_[j + 1], packed, two[2], two[3]);
         }

@@ -4,8 +4,9 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/cache.cuh"
 #include "kernels/cuda/decoder/float_prompt_products.cuh"
 #include "kernels/cuda/decoder/page_write.cuh"
 #include "kernels/cuda/decoder/prompt_group.cuh"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/prompt_products.cuh"
 #include "kernels/cuda/ptx.cuh"
 
@@ -13,7 +13,7 @@ namespace sluice::decoder {
 class PromptWeights {
 public:
     /// `scale`: of scores.
-    __device__ __forceinline__ explicit PromptWeights(float scale) : scale_(scale * log2_e), spare_(8 / scale_) {}
+    __device__ __forceinline__ explicit PromptWeights(float scale) : scale_(scale * ptx::log2_e), spare_(8 / scale_) {}
 
     /// Turns scores into weights, and sets the factors `kept` of all sums so far. Weights are relative to a reference
     /// that follows the largest score only when that would weigh more than 2^8: else sums need no scaling.

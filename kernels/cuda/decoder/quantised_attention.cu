@@ -1,7 +1,5 @@
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/quantised_attention.hpp"
-#include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 
 namespace sluice::decoder {

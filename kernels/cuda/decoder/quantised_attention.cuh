@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/places.cuh"
+#include "kernels/cuda/decoder/prompt_pages.cuh"
 #include "kernels/cuda/decoder/quantised_attention.hpp"
 #include "kernels/cuda/decoder/quantised_cache.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
@@ -33,7 +34,7 @@ public:
     /// `query` is the head's.
     __device__ __forceinline__ QuantisedHead(const T* query, float scale)
         : lane_(threadIdx.x % warp_lanes), at_(lane_ % row_lanes * lane_codes) {
-        scale_ = scale * log2_e;
+        scale_ = scale * ptx::log2_e;
         float values[lane_codes];
         load_lane_values(query + at_, values);
         if constexpr (std::is_same_v<T, __nv_bfloat16>) {  // has exponents that fp16 has not

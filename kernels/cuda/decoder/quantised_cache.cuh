@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/decoder/cache.hpp"
 #include "kernels/cuda/decoder/cache_codes.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
-#include "kernels/cuda/decoder/rows.hpp"
 
 /// Keys and values in one byte each, as Cache has them: a value is what its code stands for (cache_codes.cuh) times the
 /// scale of the head's key or value at its position. A row of a head with NaN or infinity is NaN.

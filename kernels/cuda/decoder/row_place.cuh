@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/float_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "kernels/cuda/best.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/choice_memory.cuh"
 #include "kernels/cuda/decoder/cross.cuh"
 

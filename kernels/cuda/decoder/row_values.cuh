@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/precision.hpp"
 #include "kernels/cuda/values.cuh"
 
-/// Loads and stores of rows and of the cache.
+/// Loads and stores of rows.
 namespace sluice::decoder {
 
 __device__ __forceinline__ uint4 load_16(const void* from) {
@@ -97,46 +96,6 @@ __device__ __forceinline__ void keep_4(float* row, std::uint32_t stride, std::ui
     }
 }
 
-/// A position's keys, followed by its values.
-template <class T>
-__device__ __forceinline__ T* cached(const Cache& cache, std::uint32_t layer, std::uint32_t page, std::uint32_t place) {
-    const std::size_t position = (std::size_t{layer} * cache.pages + page) * page_positions + place;
-    return static_cast<T*>(cache.values) + position * 2 * cache.width;
-}
-
-__device__ __forceinline__ std::uint32_t page_of(const Memory& memory, std::uint32_t slot, std::uint32_t position) {
-    return memory.page_table[std::size_t{slot} * memory.text_pages + position / page_positions];
-}
-
-/// Keys of a text in the cache, of one head; values lie `width` values behind them.
-template <class T>
-struct PastKeys {
-    const std::uint32_t* pages;  ///< Of the text.
-    const T* keys;               ///< Of the layer's first page.
-    std::uint32_t width;         ///< Of all heads' keys.
-
-    /// In the first position of the text's page `number`; the next position is 2 width values on.
-    [[nodiscard]] __device__ __forceinline__ const T* page(std::uint32_t number) const {
-        return keys + std::size_t{pages[number]} * page_positions * 2 * width;
-    }
-};
-
-/// `key_at`: where the head begins among the keys of a position. Not of a quantised cache.
-template <class T>
-[[nodiscard]] __device__ __forceinline__ PastKeys<T> past_keys(const Memory& memory, const Cache& cache,
-                                                               std::uint32_t layer, std::uint32_t slot,
-                                                               std::uint32_t key_at) {
-    return {.pages = memory.page_table + std::size_t{slot} * memory.text_pages,
-            .keys = cached<T>(cache, layer, 0, 0) + key_at,
-            .width = cache.width};
-}
-
-/// Blocks of a kernel with a grid-stride loop.
-inline std::uint32_t blocks_for(std::uint64_t work, std::uint32_t of_block, std::uint32_t most) {
-    const std::uint64_t blocks = (work + of_block - 1) / of_block;
-    return static_cast<std::uint32_t>(blocks == 0 ? 1 : blocks < most ? blocks : most);
-}
-
 /// Calls `use` with a value of the precision's type of activations.
 template <class Use>
 void with_type_of(Precision precision, const Use& use) {
@@ -156,18 +115,6 @@ void with_narrow_type_of(Precision precision, const Use& use) {
         use(__nv_bfloat16{});
     } else {
         use(__half{});
-    }
-}
-
-/// With a size of heads that has_tensor_heads().
-template <class Use>
-void with_tensor_head(std::uint32_t head_size, const Use& use) {
-    if (head_size == 32) {
-        use(std::integral_constant<std::uint32_t, 32>());
-    } else if (head_size == 64) {
-        use(std::integral_constant<std::uint32_t, 64>());
-    } else {
-        use(std::integral_constant<std::uint32_t, 128>());
     }
 }
 

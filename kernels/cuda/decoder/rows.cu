@@ -2,24 +2,13 @@
 
 #include <type_traits>
 
-#include "kernels/cuda/decoder/block.cuh"
-#include "kernels/cuda/decoder/prompt_pages.cuh"
-#include "kernels/cuda/decoder/quantised_attention.hpp"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/row_values.cuh"
+#include "kernels/cuda/decoder/rows.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ptx.cuh"
 
 namespace sluice::decoder {
-
-constexpr std::uint32_t row_threads = 128;
-constexpr std::uint32_t row_warps = row_threads / warp_lanes;
-constexpr std::uint32_t most_row_blocks = 16 * hopper_multiprocessors;
-
-/// The first of a warp's rows, and the distance to the next one.
-struct WarpRows {
-    std::uint32_t first = (blockIdx.x * row_threads + threadIdx.x) / warp_lanes;
-    std::uint32_t step = gridDim.x * row_warps;
-};
 
 /// Stores the sums of those values of row `row` of which each lane has eight, from column `first` on. Called by a warp.
 __device__ __forceinline__ void store_sums(const Embedding& embedding, std::uint32_t row, std::uint32_t first,
@@ -148,57 +137,6 @@ __global__ void __launch_bounds__(row_threads) embed_parts(Memory memory, Embedd
     }
 }
 
-/// Copies `count` values by a warp, four pieces of 16 bytes in flight at a time, unless they are fp32 and not so
-/// aligned; 16-bit values come in multiples of 8.
-template <class T>
-__device__ void copy_by_warp(T* to, const T* from, std::uint32_t count) {
-    constexpr std::uint32_t piece = 16 / sizeof(T);
-    constexpr std::uint32_t together = 4;
-    const std::uint32_t lane = threadIdx.x % warp_lanes;
-    if constexpr (std::is_same_v<T, float>) {
-        const std::uintptr_t places = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
-        if (places % 16 != 0 || count % piece != 0) {
-            for (std::uint32_t i = lane; i < count; i += warp_lanes) {
-                to[i] = from[i];
-            }
-            return;
-        }
-    }
-    for (std::uint32_t first = lane * piece; first < count; first += together * warp_lanes * piece) {
-        uint4 pieces[together];
-#pragma unroll
-        for (std::uint32_t i = 0; i < together; ++i) {
-            const std::uint32_t at = first + i * warp_lanes * piece;
-            pieces[i] = at < count ? load_16(from + at) : uint4{0, 0, 0, 0};
-        }
-#pragma unroll
-        for (std::uint32_t i = 0; i < together; ++i) {
-            const std::uint32_t at = first + i * warp_lanes * piece;
-            if (at < count) {
-                *reinterpret_cast<uint4*>(to + at) = pieces[i];
-            }
-        }
-    }
-}
-
-template <class T>
-__global__ void __launch_bounds__(row_threads)
-    write_cache(Memory memory, const T* keys, std::uint32_t stride, Cache cache, std::uint32_t layer) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::uint32_t rows = memory.batch->rows;
-    const WarpRows all;
-    for (std::uint32_t r = all.first; r < rows; r += all.step) {
-        if (prompt_page_of(memory, r) != no_page) {
-            continue;
-        }
-        const Row row = memory.rows[r];
-        const std::uint32_t page = page_of(memory, row.slot, row.position);
-        copy_by_warp(cached<T>(cache, layer, page, row.position % page_positions), keys + std::size_t{r} * stride,
-                     2 * cache.width);
-    }
-}
-
 template <class T>
 __global__ void __launch_bounds__(row_threads) gather(Memory memory, const T* rows, T* to, std::uint32_t width) {
     ptx::let_next_kernel_start();
@@ -208,10 +146,6 @@ __global__ void __launch_bounds__(row_threads) gather(Memory memory, const T* ro
     for (std::uint32_t e = all.first; e < entries; e += all.step) {
         copy_by_warp(to + std::size_t{e} * width, rows + std::size_t{memory.entries[e].last_row()} * width, width);
     }
-}
-
-LaunchShape for_warps(std::uint32_t rows) {
-    return {.blocks = blocks_for(rows, row_warps, most_row_blocks), .threads = row_threads, .chained = true};
 }
 
 void enqueue_embedding(const Memory& memory, Precision precision, const Embedding& embedding, cudaStream_t stream) {
@@ -226,19 +160,6 @@ void enqueue_embedding(const Memory& memory, Precision precision, const Embeddin
     }
     with_type_of(precision, [&](auto value) {
         launch(&embed<decltype(value)>, "embedding", for_warps(memory.most_rows), stream, memory, embedding);
-    });
-}
-
-void enqueue_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
-                         const Cache& cache, std::uint32_t layer, cudaStream_t stream) {
-    if (cache.kind != KvCache::as_computed) {
-        enqueue_quantised_cache_write(memory, precision, keys, stride, cache, layer, stream);
-        return;
-    }
-    with_type_of(precision, [&](auto value) {
-        using T = decltype(value);
-        launch(&write_cache<T>, "keys and values", for_warps(memory.most_rows), stream, memory,
-               static_cast<const T*>(keys), stride, cache, layer);
     });
 }
 

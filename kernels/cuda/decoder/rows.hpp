@@ -14,21 +14,9 @@
 /// in two parts of fp16, for fp16x2 in fp16 and e4m3, in as many bytes (half_values.hpp).
 namespace sluice::decoder {
 
-/// Keys and values: (layers, pages, page_positions, 2, width); quantised (layers, pages, key heads, 2, page_positions,
-/// head_size) e4m3, or int8 plus 128, times `scales`.
-struct Cache {
-    void* values = nullptr;
-    std::uint32_t pages = 0;
-    std::uint32_t width = 0;  ///< Of all heads' keys.
-    KvCache kind = KvCache::as_computed;
-    // Quantised.
-    void* scales = nullptr;  ///< (layers, pages, key heads, page_positions, 2) of keys and values: e8m0, of int8 bf16.
-    std::uint32_t head_size = 0;
-};
-
-/// Bytes of a scale of a quantised cache.
-[[nodiscard]] constexpr std::uint32_t scale_bytes(KvCache kind) {
-    return kind == KvCache::fp8 ? 1 : 2;
+/// Whether values have two bytes.
+[[nodiscard]] constexpr bool is_narrow(Precision precision) {
+    return precision == Precision::bf16 || precision == Precision::fp16 || precision == Precision::fp8;
 }
 
 /// sums[r] = embedding of row r's token + embedding of its position.
@@ -56,11 +44,6 @@ struct Rotation {
     std::uint32_t head_size;  ///< Even; in bf16 and fp16 a multiple of 16.
 };
 void enqueue_rotation(const Memory& memory, Precision precision, const Rotation& rotation, cudaStream_t stream);
-
-/// Writes the keys and values of a pass's rows to the cache, but for prompts with a page among Memory::prompt_pages.
-/// `keys`: the first row's, followed by its values; the next row's are `stride` values further on.
-void enqueue_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,
-                         const Cache& cache, std::uint32_t layer, cudaStream_t stream);
 
 /// to[e] = rows[last row of entry e], for all entries of the pass; `rows` are (rows, width), `to` is (slots, width).
 void enqueue_gather(const Memory& memory, Precision precision, const void* rows, void* to, std::uint32_t width,

@@ -1,13 +1,12 @@
 #include "kernels/cuda/decoder/shared_prefixes.hpp"
 
 #include "core/device/cuda_error.hpp"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/counts.cuh"
 #include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/block.cuh"
 #include "kernels/cuda/decoder/checks.hpp"
 #include "kernels/cuda/decoder/prefix_pages.cuh"
 #include "kernels/cuda/decoder/records.cuh"
-#include "kernels/cuda/decoder/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 
 namespace sluice::decoder {

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/cache.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/float_product.hpp"
 #include "kernels/cuda/decoder/rows.hpp"

@@ -6,16 +6,13 @@
 
 #include "core/device/gpu_code.hpp"
 #include "kernels/cuda/decoder/choose.hpp"
+#include "kernels/cuda/decoder/plan_memory.hpp"
+#include "kernels/cuda/decoder/rows.hpp"
 #include "kernels/cuda/precision.hpp"
 #include "kernels/decoder.hpp"
 
 /// Sizes of a CUDA decoder, chosen before it is made.
 namespace sluice::decoder {
-
-/// Whether values have two bytes.
-[[nodiscard]] constexpr bool is_narrow(Precision precision) {
-    return precision == Precision::bf16 || precision == Precision::fp16 || precision == Precision::fp8;
-}
 
 /// Values from one row of a tensor to the next. In fp32 rows are padded with zeros as products require.
 struct Strides {
@@ -80,21 +77,6 @@ inline constexpr std::uint32_t row_multiple = 128;
 /// `block_shared_bytes`, which a block may have on `device`.
 void check_choice(std::uint32_t vocabulary, const TokenSampling& sampling, Precision precision,
                   std::uint32_t block_shared_bytes, std::string_view device);
-
-struct Sizes {
-    std::uint32_t slots;       ///< Texts at a time.
-    std::uint32_t rows;        ///< Of a pass, at most.
-    std::uint32_t text_pages;  ///< Of the longest text.
-    std::uint32_t pages;       ///< Of the cache; at least text_pages.
-    std::uint32_t items = 0;   ///< Of a chunk, whose prompts may share prefixes.
-    /// Of a prompt, that others may share; 0: none. A prompt's last token is its own.
-    std::uint32_t prompt_pages = 0;
-};
-
-/// Pages of the cache that shared prefixes may have: the longest text finds room beside them.
-[[nodiscard]] constexpr std::uint32_t most_shared_pages(const Sizes& sizes) {
-    return sizes.prompt_pages == 0 ? 0 : (sizes.pages - sizes.text_pages) / 4;
-}
 
 /// Bytes of a page of the cache, in all layers.
 [[nodiscard]] std::uint64_t page_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision);

@@ -1,5 +1,5 @@
 #include "kernels/cuda/best.cuh"
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/choose.hpp"
 #include "kernels/cuda/decoder/texts.cuh"
 #include "kernels/cuda/launch.hpp"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/decoder/block.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/decoder/cross.cuh"
 #include "kernels/cuda/decoder/few_tokens.cuh"
 #include "kernels/cuda/decoder/likely_cut.cuh"

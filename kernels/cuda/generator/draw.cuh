@@ -3,14 +3,13 @@
 #include <cstdint>
 
 #include "kernels/cuda/best.cuh"
+#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/generator/batch.hpp"
 #include "kernels/cuda/ordered/arithmetic.cuh"
 
 /// A warp's draws from the scores of several rows: as the host's ByteDraw, bit for bit.
 namespace sluice::generator {
 
-constexpr std::uint32_t every_lane = 0xFFFFFFFF;
-constexpr std::uint32_t warp_lanes = 32;
 constexpr std::uint32_t draw_warps = 4;  // per block; they are independent
 constexpr std::uint32_t warp_rows = 8;   // per warp, each with a lane for its ordered sums
 constexpr std::uint32_t lane_scores = gru_symbols / warp_lanes;

@@ -5,12 +5,10 @@
 #include <cstdint>
 
 /// Operations of all threads of a warp or a block.
-namespace sluice::decoder {
+namespace sluice {
 
 constexpr std::uint32_t every_lane = 0xFFFFFFFF;
 constexpr std::uint32_t warp_lanes = 32;
-constexpr float log2_e = 1.44269504F;          // e^x = 2^(x log2_e), and the GPU has an instruction for powers of 2
-constexpr float weightless = -3.40282347e38F;  // a score that is finite and weighs nothing beside others
 
 [[nodiscard]] __device__ inline std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) {
     return (a + b - 1) / b;
@@ -87,4 +85,4 @@ private:
     std::uint32_t all_ = 0;
 };
 
-}  // namespace sluice::decoder
+}  // namespace sluice
