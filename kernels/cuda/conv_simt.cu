@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t group = 3;  // consecutive rows of a thread: with pooling, one maximum's
 constexpr std::uint32_t thread_rows = 8;
 constexpr std::uint32_t thread_columns = 16;
-constexpr std::uint32_t threads = thread_rows * thread_columns;
+constexpr std::uint32_t simt_threads = thread_rows * thread_columns;
 constexpr std::uint32_t groups_per_thread = 4;
 constexpr std::uint32_t rows_per_thread = group * groups_per_thread;
 constexpr std::uint32_t columns_per_thread = 8;
@@ -27,7 +27,7 @@ constexpr std::uint32_t input_floats = input_rows * input_pitch;
 constexpr std::uint32_t weight_floats = depth * tile_columns;
 constexpr std::uint32_t shared_bytes = stages * (input_floats + weight_floats) * sizeof(float);
 
-struct Arguments {
+struct SimtArguments {
     const float* in;
     const float* weights;
     const float* bias;
@@ -49,7 +49,7 @@ struct Step {
     std::uint32_t input_stage = 0;
     std::uint32_t weight_stage = 0;
 
-    __device__ __forceinline__ void next(const Arguments& arguments) {
+    __device__ __forceinline__ void next(const SimtArguments& arguments) {
         weight_stage = weight_stage + 1 == stages ? 0 : weight_stage + 1;
         if (++tap == arguments.taps) {
             tap = 0;
@@ -60,13 +60,13 @@ struct Step {
 };
 
 /// Copies the operands of `step` that the previous step has not.
-__device__ __forceinline__ void fetch(const Arguments& arguments, const Step& step, std::uint32_t shared,
+__device__ __forceinline__ void fetch(const SimtArguments& arguments, const Step& step, std::uint32_t shared,
                                       std::uint32_t row, std::uint32_t column) {
     if (step.channel < arguments.channels) {
         if (step.tap == 0) {
             const std::uint32_t to = shared + step.input_stage * input_floats * sizeof(float);
             const std::uint32_t pieces = (tile_rows + arguments.taps - 1) * (depth / 4);
-            for (std::uint32_t i = threadIdx.x; i < pieces; i += threads) {
+            for (std::uint32_t i = threadIdx.x; i < pieces; i += simt_threads) {
                 const std::uint32_t r = i / (depth / 4);
                 const std::uint32_t c = i % (depth / 4) * 4;
                 const bool present = row + r < arguments.rows;
@@ -78,8 +78,8 @@ __device__ __forceinline__ void fetch(const Arguments& arguments, const Step& st
         const float* from =
             arguments.weights + std::size_t{step.tap * arguments.channels + step.channel} * arguments.outputs + column;
 #pragma unroll
-        for (std::uint32_t i = 0; i < weight_floats / 4 / threads; ++i) {
-            const std::uint32_t piece = threadIdx.x + i * threads;
+        for (std::uint32_t i = 0; i < weight_floats / 4 / simt_threads; ++i) {
+            const std::uint32_t piece = threadIdx.x + i * simt_threads;
             const std::uint32_t k = piece / (tile_columns / 4);
             const std::uint32_t c = piece % (tile_columns / 4) * 4;
             ptx::copy_16(to + (k * tile_columns + c) * sizeof(float), from + std::size_t{k} * arguments.outputs + c,
@@ -131,7 +131,7 @@ __device__ __forceinline__ void multiply(Sums& sums, const float* input, const f
 
 /// Rows of a thread's groups: 3 (its number + 8 j) … + 2; columns: 4 (its number) … + 3 of each half of the tile.
 template <bool pooled>
-__global__ void __launch_bounds__(threads, blocks) convolve(const Arguments arguments) {
+__global__ void __launch_bounds__(simt_threads, blocks) convolve(const SimtArguments arguments) {
     extern __shared__ float shared_floats[];
     const std::uint32_t shared = ptx::shared_address(shared_floats);
     const std::uint32_t row = blockIdx.x * tile_rows;
@@ -217,23 +217,23 @@ void ConvSimt::enqueue(std::uint32_t items, cudaStream_t stream) const {
     if (items == 0) {
         return;
     }
-    const Arguments arguments{.in = static_cast<const float*>(memory_.in),
-                              .weights = static_cast<const float*>(memory_.weights),
-                              .bias = memory_.bias,
-                              .out = static_cast<float*>(memory_.out),
-                              .items = items,
-                              .rows = items * shape_.length,
-                              .length = shape_.length,
-                              .positions = shape_.positions(),
-                              .channels = shape_.channels,
-                              .outputs = shape_.outputs,
-                              .taps = shape_.taps,
-                              .relu = shape_.relu};
+    const SimtArguments arguments{.in = static_cast<const float*>(memory_.in),
+                                  .weights = static_cast<const float*>(memory_.weights),
+                                  .bias = memory_.bias,
+                                  .out = static_cast<float*>(memory_.out),
+                                  .items = items,
+                                  .rows = items * shape_.length,
+                                  .length = shape_.length,
+                                  .positions = shape_.positions(),
+                                  .channels = shape_.channels,
+                                  .outputs = shape_.outputs,
+                                  .taps = shape_.taps,
+                                  .relu = shape_.relu};
     const dim3 grid((arguments.rows + tile_rows - 1) / tile_rows, shape_.outputs / tile_columns);
     if (shape_.pool == 1) {
-        convolve<false><<<grid, threads, shared_bytes, stream>>>(arguments);
+        convolve<false><<<grid, simt_threads, shared_bytes, stream>>>(arguments);
     } else {
-        convolve<true><<<grid, threads, shared_bytes, stream>>>(arguments);
+        convolve<true><<<grid, simt_threads, shared_bytes, stream>>>(arguments);
     }
     check_launch("convolution");
 }

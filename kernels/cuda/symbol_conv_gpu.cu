@@ -61,7 +61,7 @@ SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precisio
       block_shared_bytes_(block_shared_bytes) {
     expects(block_shared_bytes >= least_shared_bytes, "symbol convolution: too little shared memory");
     expects(shape.length >= 2 * (taps - 1) && shape.length <= symbol_conv::most_length &&
-                shape.positions() % pool == 0 && shape.channels % 128 == 0 && shape.channels > 0 &&
+                shape.positions() % symbol_conv::pool == 0 && shape.channels % 128 == 0 && shape.channels > 0 &&
                 shape.symbols <= SymbolConvGpuShape::most_symbols,
             "symbol convolution: its sizes do not fit");
     multiprocessors_ = count_multiprocessors();

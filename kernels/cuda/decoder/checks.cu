@@ -12,10 +12,9 @@
 namespace sluice::decoder {
 namespace {
 
-constexpr std::uint32_t plan_threads = 1024;
-constexpr std::uint32_t list_threads = 128;
-constexpr std::uint32_t list_warps = list_threads / warp_lanes;
-constexpr std::uint32_t most_list_blocks = 16 * hopper_multiprocessors;
+constexpr std::uint32_t check_threads = 128;
+constexpr std::uint32_t check_warps = check_threads / warp_lanes;
+constexpr std::uint32_t most_check_blocks = 16 * hopper_multiprocessors;
 
 /// Doubt of a draft that its checks can neither confirm nor correct: less than any bound.
 constexpr TextDoubt refuted{.distance = -1, .gap = -1};
@@ -34,12 +33,12 @@ __device__ std::uint32_t doubtful_choices(const ChoiceDoubt* choices, std::uint3
 }
 
 /// One warp per item.
-__global__ void __launch_bounds__(list_threads) find_checks(Rule rule, Drafts drafts) {
+__global__ void __launch_bounds__(check_threads) find_checks(Rule rule, Drafts drafts) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const std::uint32_t step = gridDim.x * list_warps;
+    const std::uint32_t step = gridDim.x * check_warps;
     const std::uint32_t items = drafts.active == nullptr ? drafts.count : min(drafts.count, *drafts.active);
     const TextDoubt bounds = *drafts.bounds;
-    for (std::uint32_t item = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; item < items; item += step) {
+    for (std::uint32_t item = (blockIdx.x * check_threads + threadIdx.x) / warp_lanes; item < items; item += step) {
         const PromptStart& prompt = prompt_of(drafts.items, rule, item).start;
         const ContinuationStart& start = continuation_of(drafts.results, rule, item).start;
         const std::uint32_t count = choices_of(start);
@@ -75,7 +74,7 @@ __global__ void begin_checks(Memory memory, Drafts drafts) {
     batch.next_prefix = 0;
 }
 
-struct Taken {
+struct TakenDrafts {
     std::uint32_t items = 0;
     std::uint32_t entries = 0;  // one a checked choice
     std::uint32_t rows = 0;
@@ -116,11 +115,11 @@ __device__ CheckedText next_checked_prefix(const Memory& memory, const Rule& rul
 
 /// Takes items in order, as many as fit into `most_rows`, one per thread in each round; or the chunk's prefixes. Each
 /// checked choice gets a slot and an entry, of which the text's first has its pages. list_check_rows completes them.
-__device__ Taken take_items(const Memory& memory, const Rule& rule, const Drafts& drafts, const SlotCounts& counts,
-                            std::uint32_t most_rows, std::uint32_t* scans) {
+__device__ TakenDrafts take_items(const Memory& memory, const Rule& rule, const Drafts& drafts,
+                                  const SlotCounts& counts, std::uint32_t most_rows, std::uint32_t* scans) {
     const bool of_prefixes = begins_with_prefixes(*memory.batch);
     BlockScan<plan_threads> scan(scans);
-    Taken taken;
+    TakenDrafts taken;
     while (true) {
         const std::uint32_t number = taken.items + threadIdx.x;
         const CheckedText next =
@@ -175,9 +174,9 @@ __global__ void __launch_bounds__(plan_threads) plan_checks(Memory memory, Rule 
         counts = {.continuing = 0, .free_slots = 0, .free_pages = batch.free_pages};
     }
     __syncthreads();
-    list_slots<plan_threads>(memory, counts);
+    list_slots(memory, counts);
     const bool of_prefixes = begins_with_prefixes(batch);
-    const Taken taken = take_items(memory, rule, drafts, counts, memory.most_rows - counts.continuing, scans);
+    const TakenDrafts taken = take_items(memory, rule, drafts, counts, memory.most_rows - counts.continuing, scans);
     for (std::uint32_t i = threadIdx.x; i < counts.continuing; i += plan_threads) {
         memory.entries[taken.entries + i] = last_token_of(memory, memory.continuing[i], taken.rows + i);
     }
@@ -245,13 +244,13 @@ __device__ void list_first_rows(const Memory& memory, const Entry& entry, const 
 
 /// One warp per entry: a checked choice's text and entry, which has the pages of the text's first; with the first the
 /// rows up to the last.
-__global__ void __launch_bounds__(list_threads) list_check_rows(Memory memory, Rule rule, Drafts drafts) {
+__global__ void __launch_bounds__(check_threads) list_check_rows(Memory memory, Rule rule, Drafts drafts) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const Batch& batch = *memory.batch;
     const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const std::uint32_t step = gridDim.x * list_warps;
-    for (std::uint32_t e = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; e < batch.entries; e += step) {
+    const std::uint32_t step = gridDim.x * check_warps;
+    for (std::uint32_t e = (blockIdx.x * check_threads + threadIdx.x) / warp_lanes; e < batch.entries; e += step) {
         Entry entry = memory.entries[e];
         Text text = memory.texts[entry.slot];
         if (text.check == 0) {
@@ -334,13 +333,13 @@ __device__ void correct(const Memory& memory, const Rule& rule, std::uint32_t fi
 }
 
 /// One warp per text that was checked: confirms its draft, or corrects it where a choice was another one first.
-__global__ void __launch_bounds__(list_threads) settle_checks(Memory memory, Rule rule, Drafts drafts) {
+__global__ void __launch_bounds__(check_threads) settle_checks(Memory memory, Rule rule, Drafts drafts) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     Batch& batch = *memory.batch;
     const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const std::uint32_t step = gridDim.x * list_warps;
-    for (std::uint32_t e = (blockIdx.x * list_threads + threadIdx.x) / warp_lanes; e < batch.beginning; e += step) {
+    const std::uint32_t step = gridDim.x * check_warps;
+    for (std::uint32_t e = (blockIdx.x * check_threads + threadIdx.x) / warp_lanes; e < batch.beginning; e += step) {
         const std::uint32_t slot = memory.entries[e].slot;
         if (memory.texts[slot].check != 1) {
             continue;
@@ -376,8 +375,8 @@ __global__ void __launch_bounds__(list_threads) settle_checks(Memory memory, Rul
 }
 
 LaunchShape a_warp_each(std::uint32_t count) {
-    const std::uint32_t blocks = (count + list_warps - 1) / list_warps;
-    return {.blocks = blocks < most_list_blocks ? blocks : most_list_blocks, .threads = list_threads};
+    const std::uint32_t blocks = (count + check_warps - 1) / check_warps;
+    return {.blocks = blocks < most_check_blocks ? blocks : most_check_blocks, .threads = check_threads};
 }
 
 LaunchShape a_warp_each_entry(const Memory& memory) {

@@ -10,7 +10,6 @@
 
 namespace sluice::decoder {
 
-constexpr std::uint32_t plan_threads = 1024;
 constexpr std::uint32_t list_threads = 128;
 constexpr std::uint32_t most_list_blocks = 1024;
 
@@ -153,7 +152,7 @@ __global__ void __launch_bounds__(plan_threads) plan_pass(Memory memory, Rule ru
         counts.longest_text = 0;
     }
     __syncthreads();
-    list_slots<plan_threads>(memory, counts.of);
+    list_slots(memory, counts.of);
     const bool of_prefixes = begins_with_prefixes(batch);
     const Taken taken = take_items(memory, rule, counts);
     const std::uint32_t continued = min(counts.of.continuing, memory.most_rows - taken.rows);

@@ -8,6 +8,8 @@
 /// Slots and pages in a plan.
 namespace sluice::decoder {
 
+constexpr std::uint32_t plan_threads = 1024;  // of the block that plans
+
 struct SlotCounts {
     std::uint32_t continuing;
     std::uint32_t free_slots;
@@ -25,12 +27,11 @@ __device__ __forceinline__ void append_slots(bool listed, std::uint32_t slot, st
     }
 }
 
-/// Lists the slots whose texts continue and the empty ones, and frees the pages of complete texts. All threads of a
-/// block call; `counts` are in shared memory, both lists' initially 0.
-template <std::uint32_t threads>
-__device__ void list_slots(const Memory& memory, SlotCounts& counts) {
+/// Lists the slots whose texts continue and the empty ones, and frees the pages of complete texts. All plan_threads of
+/// a block call; `counts` are in shared memory, both lists' initially 0.
+__device__ inline void list_slots(const Memory& memory, SlotCounts& counts) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;
-    for (std::uint32_t of_warp = threadIdx.x - lane; of_warp < memory.slots; of_warp += threads) {
+    for (std::uint32_t of_warp = threadIdx.x - lane; of_warp < memory.slots; of_warp += plan_threads) {
         const std::uint32_t slot = of_warp + lane;
         const bool exists = slot < memory.slots;
         bool continues = false;
