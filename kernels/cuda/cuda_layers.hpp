@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 #include "kernels/kernels.hpp"
 
 namespace sluice {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/weights/packed_weights.hpp"
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 #include "kernels/operation.hpp"
 
 namespace sluice {

@@ -72,8 +72,22 @@ TEST(Layers, RefuseAnIncludeOfALaterRoom) {
               "before it: a room includes only rooms before it");
     EXPECT_THAT(violation_in("kernels/cuda/attic/x.cu", "#include \"kernels/cuda/gemm/x.cuh\""),
                 HasSubstr("does not have"));
-    EXPECT_EQ(violation_in("kernels/cuda/x.cu", "#include \"kernels/cuda/decoder/x.hpp\""), "");
+    EXPECT_THAT(violation_in("kernels/cuda/x.cu", "#include \"kernels/cuda/decoder/x.hpp\""),
+                HasSubstr("comes before it"));
     EXPECT_EQ(violation_in("kernels/cuda/gemm/x.cu", "#include \"kernels/cuda/x.cuh\""), "");
+}
+
+TEST(Layers, RefuseAnIncludeOfALaterRoomWithinARoom) {
+    EXPECT_EQ(violation_in("kernels/cuda/decoder/plan/x.cu", "#include \"kernels/cuda/decoder/choice/x.cuh\""),
+              "kernels/cuda/decoder/plan/x.cu:1: includes \"kernels/cuda/decoder/choice/x.cuh\", but "
+              "kernels/cuda/decoder/plan comes before it: a room includes only rooms before it");
+    EXPECT_THAT(violation_in("kernels/cuda/decoder/rows/x.cu", "#include \"kernels/cuda/generator/x.cuh\""),
+                HasSubstr("kernels/cuda/decoder comes before it"));
+    EXPECT_THAT(violation_in("kernels/cuda/decoder/product/x.cu", "#include \"kernels/cuda/decoder/x.hpp\""),
+                HasSubstr("comes before it"));
+    EXPECT_EQ(violation_in("kernels/cuda/decoder/x.cpp", "#include \"kernels/cuda/decoder/prompts/x.hpp\""), "");
+    EXPECT_EQ(violation_in("kernels/cuda/decoder/prompts/x.cu", "#include \"kernels/cuda/decoder/plan/x.hpp\""), "");
+    EXPECT_EQ(violation_in("kernels/cuda/generator/x.cpp", "#include \"kernels/cuda/decoder/product/x.hpp\""), "");
 }
 
 TEST(Layers, RefuseAnIncludeOfOneBackendByWhoServesAll) {

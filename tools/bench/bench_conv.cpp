@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/conv_gemm.hpp"
-#include "kernels/cuda/conv_simt.hpp"
-#include "kernels/cuda/linear_gemm.hpp"
+#include "kernels/cuda/classifier/conv_gemm.hpp"
+#include "kernels/cuda/classifier/conv_simt.hpp"
+#include "kernels/cuda/classifier/linear_gemm.hpp"
 #include "tools/bench/bench_kernels.hpp"
 #include "tools/bench/classifier_on_gpu.hpp"
 #include "tools/bench/cuda_bench.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "core/device/cuda_device.hpp"
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 
 namespace sluice::bench {
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/conv_gemm.hpp"
+#include "kernels/cuda/classifier/conv_gemm.hpp"
+#include "kernels/cuda/classifier/linear_gemm.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
-#include "kernels/cuda/linear_gemm.hpp"
 #include "tools/bench/bench_kernels.hpp"
 #include "tools/bench/classifier_on_gpu.hpp"
 #include "tools/bench/cuda_bench.hpp"

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/device/cuda_device.hpp"
-#include "kernels/cuda/conv_gemm.hpp"
-#include "kernels/cuda/label.hpp"
-#include "kernels/cuda/linear_gemm.hpp"
-#include "kernels/cuda/norm_pool.hpp"
-#include "kernels/cuda/symbol_conv_gpu.hpp"
+#include "kernels/cuda/classifier/conv_gemm.hpp"
+#include "kernels/cuda/classifier/label.hpp"
+#include "kernels/cuda/classifier/linear_gemm.hpp"
+#include "kernels/cuda/classifier/norm_pool.hpp"
+#include "kernels/cuda/classifier/symbol_conv_gpu.hpp"
 #include "tools/bench/cuda_bench.hpp"
 
 namespace sluice::bench {

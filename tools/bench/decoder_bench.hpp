@@ -9,7 +9,7 @@
 
 #include "core/device/cuda_device.hpp"
 #include "core/device/cuda_stream.hpp"
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 #include "kernels/decoder.hpp"
 
 /// Shared by the parts of bench_decoder: a decoder with random weights, 16 prompt tokens and 8 new ones.

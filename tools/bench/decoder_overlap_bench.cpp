@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/device/cuda_error.hpp"
-#include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/plan_memory.hpp"
+#include "kernels/cuda/decoder/attention/attention.hpp"
+#include "kernels/cuda/decoder/plan/plan_memory.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "tools/bench/cuda_bench.hpp"
 #include "tools/bench/decoder_bench.hpp"

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/device/cuda_error.hpp"
-#include "kernels/cuda/decoder/attending_product.hpp"
-#include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
-#include "kernels/cuda/decoder/plan_memory.hpp"
+#include "kernels/cuda/decoder/plan/plan_memory.hpp"
+#include "kernels/cuda/decoder/prompts/attending_product.hpp"
+#include "kernels/cuda/decoder/prompts/long_prompt_attention.hpp"
 #include "tools/bench/decoder_bench.hpp"
 
 namespace sluice::bench {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/device/cuda_device.hpp"
+#include "kernels/cuda/classifier/linear_gemm.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
-#include "kernels/cuda/linear_gemm.hpp"
 #include "tools/bench/cuda_bench.hpp"
 #include "tools/bench/decoder_bench.hpp"
 

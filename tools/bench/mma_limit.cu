@@ -1,5 +1,5 @@
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/primitives/mma.cuh"
 #include "tools/bench/mma_limit.hpp"
 
 namespace sluice::bench {

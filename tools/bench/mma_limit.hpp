@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/device_memory.hpp"
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 
 namespace sluice::bench {
 

@@ -1,5 +1,5 @@
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 #include "tools/bench/probe_kernels.hpp"
 
 namespace sluice::bench {

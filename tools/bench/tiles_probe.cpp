@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/product/float_product.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "tools/bench/cuda_bench.hpp"
 #include "tools/bench/ladder/cublas_peer.hpp"

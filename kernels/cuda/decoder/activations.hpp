@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "core/device/cuda_device.hpp"
-#include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/choose.hpp"
-#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/attention/attention.hpp"
+#include "kernels/cuda/decoder/choice/choose.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/product/float_product.hpp"
+#include "kernels/cuda/decoder/rows/rows.hpp"
 #include "kernels/sampling.hpp"
 
 namespace sluice::decoder {

@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "kernels/cuda/decoder/activations.hpp"
-#include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/choose.hpp"
+#include "kernels/cuda/decoder/choice/choose.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/plan/batch.hpp"
+#include "kernels/cuda/decoder/rows/rows.hpp"
 
 namespace sluice::decoder {
 

@@ -4,10 +4,10 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/cuda/decoder/attending_product.hpp"
 #include "kernels/cuda/decoder/common_steps.hpp"
 #include "kernels/cuda/decoder/narrow_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/decoder/prompts/attending_product.hpp"
 #include "kernels/cuda/gemm/fp8_gemm.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 

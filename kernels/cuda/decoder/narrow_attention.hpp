@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/cuda/decoder/attention.hpp"
+#include "kernels/cuda/decoder/attention/attention.hpp"
 #include "kernels/cuda/decoder/common_steps.hpp"
-#include "kernels/cuda/decoder/long_prompt_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/decoder/prompts/attending_product.hpp"
+#include "kernels/cuda/decoder/prompts/long_prompt_attention.hpp"
 
 namespace sluice::decoder {
 

@@ -8,10 +8,10 @@
 
 #include "core/device/cuda_device.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/attending_product.hpp"
 #include "kernels/cuda/decoder/common_steps.hpp"
 #include "kernels/cuda/decoder/narrow_attention.hpp"
 #include "kernels/cuda/decoder/passes.hpp"
+#include "kernels/cuda/decoder/prompts/attending_product.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 
 namespace sluice::decoder {

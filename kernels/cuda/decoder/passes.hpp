@@ -9,7 +9,7 @@
 
 #include "core/device.hpp"
 #include "core/interface.hpp"
-#include "kernels/cuda/decoder/batch.hpp"
+#include "kernels/cuda/decoder/plan/batch.hpp"
 #include "kernels/cuda/decoder/sizes.hpp"
 #include "kernels/cuda/decoder/weights.hpp"
 

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/cache.hpp"
-#include "kernels/cuda/decoder/choose.hpp"
-#include "kernels/cuda/decoder/float_product.hpp"
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/attention/cache.hpp"
+#include "kernels/cuda/decoder/choice/choose.hpp"
+#include "kernels/cuda/decoder/plan/batch.hpp"
+#include "kernels/cuda/decoder/product/float_product.hpp"
+#include "kernels/cuda/decoder/rows/rows.hpp"
 #include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/ordered/product.hpp"
 #include "kernels/generator.hpp"

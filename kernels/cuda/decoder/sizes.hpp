@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "core/device/gpu_code.hpp"
-#include "kernels/cuda/decoder/choose.hpp"
-#include "kernels/cuda/decoder/plan_memory.hpp"
-#include "kernels/cuda/decoder/rows.hpp"
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/decoder/choice/choose.hpp"
+#include "kernels/cuda/decoder/plan/plan_memory.hpp"
+#include "kernels/cuda/decoder/rows/rows.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 #include "kernels/decoder.hpp"
 
 /// Sizes of a CUDA decoder, chosen before it is made.

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "kernels/cuda/e4m3_values.hpp"
 #include "kernels/cuda/gemm/fp8_gemm.hpp"
 #include "kernels/cuda/gemm/gemm_shape.hpp"
-#include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/primitives/e4m3_values.hpp"
+#include "kernels/cuda/primitives/half_values.hpp"
 #include "kernels/rotary.hpp"
 
 namespace sluice::decoder {

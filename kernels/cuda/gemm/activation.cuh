@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/gemm/gemm_shape.hpp"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 /// Activations of a product's sums.
 namespace sluice::gemm {

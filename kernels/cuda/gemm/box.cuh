@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/gemm/layout.cuh"
-#include "kernels/cuda/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
 
 /// A box in shared memory, of two-byte values in the copy engine's swizzle. Of it lane l of a warp has word (j, i), two
 /// values from column 8 j + 2 (l % 4) on in row l / 4 + 8 i: where products leave sums.

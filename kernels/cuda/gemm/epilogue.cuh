@@ -7,12 +7,12 @@
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/gemm/tile_terms.cuh"
-#include "kernels/cuda/mma.cuh"
-#include "kernels/cuda/ptx.cuh"
-#include "kernels/cuda/ptx_cluster.cuh"
-#include "kernels/cuda/ptx_sm90a.cuh"
-#include "kernels/cuda/transpose.cuh"
-#include "kernels/cuda/values.cuh"
+#include "kernels/cuda/primitives/mma.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+#include "kernels/cuda/primitives/ptx_cluster.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/transpose.cuh"
+#include "kernels/cuda/primitives/values.cuh"
 
 /// Epilogue of Gemm's kernel.
 namespace sluice::gemm {

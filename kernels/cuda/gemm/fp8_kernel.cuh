@@ -9,8 +9,8 @@
 #include "kernels/cuda/gemm/kernel.cuh"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/gemm/step_loader.cuh"
-#include "kernels/cuda/ptx_cluster.cuh"
-#include "kernels/cuda/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/ptx_cluster.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
 
 /// Fp8Gemm's kernel, with Gemm's roles, tiles and stores. A row of shared memory is 128 of depth.
 namespace sluice::gemm {

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/wgmma.cuh"
-#include "kernels/cuda/wgmma_wide.cuh"
+#include "kernels/cuda/primitives/wgmma.cuh"
+#include "kernels/cuda/primitives/wgmma_wide.cuh"
 
 /// Products of e4m3; a row of 128 bytes is 128 of depth.
 namespace sluice::wgmma {

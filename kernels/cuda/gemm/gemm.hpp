@@ -11,7 +11,7 @@
 #include "core/device/gpu_code.hpp"
 #include "kernels/cuda/gemm/gemm_shape.hpp"
 #include "kernels/cuda/gemm/tile.hpp"
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 
 namespace sluice {
 

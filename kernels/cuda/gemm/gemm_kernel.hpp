@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/gemm/tile.hpp"
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 
 namespace sluice::gemm {
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 
 #include "kernels/cuda/gemm/layout.cuh"
-#include "kernels/cuda/ptx.cuh"
-#include "kernels/cuda/ptx_cluster.cuh"
-#include "kernels/cuda/ptx_sm90a.cuh"
-#include "kernels/cuda/wgmma_wide.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+#include "kernels/cuda/primitives/ptx_cluster.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/wgmma_wide.cuh"
 
 /// The kernel of products by wgmma: the roles of a block's warpgroups, and the loop over tiles and their steps.
 ///

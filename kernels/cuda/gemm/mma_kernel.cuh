@@ -5,8 +5,8 @@
 
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/gemm/mma_layout.cuh"
-#include "kernels/cuda/mma.cuh"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/mma.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 /// The kernel of products by mma.sync, for any epilogue.
 namespace sluice::gemm {

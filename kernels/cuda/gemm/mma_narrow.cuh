@@ -5,7 +5,7 @@
 #include "kernels/cuda/gemm/mma_product.cuh"
 #include "kernels/cuda/gemm/mma_store.cuh"
 #include "kernels/cuda/gemm/mma_tiles.cuh"
-#include "kernels/cuda/values.cuh"
+#include "kernels/cuda/primitives/values.cuh"
 
 namespace sluice::gemm {
 

@@ -6,9 +6,9 @@
 #include "kernels/cuda/gemm/activation.cuh"
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/gemm/mma_layout.cuh"
-#include "kernels/cuda/ptx.cuh"
-#include "kernels/cuda/transpose.cuh"
-#include "kernels/cuda/values.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+#include "kernels/cuda/primitives/transpose.cuh"
+#include "kernels/cuda/primitives/values.cuh"
 
 /// Epilogue of Gemm's kernel by mma.sync.
 namespace sluice::gemm {

@@ -4,9 +4,9 @@
 
 #include "kernels/cuda/gemm/gemm_kernel.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
-#include "kernels/cuda/ptx_cluster.cuh"
-#include "kernels/cuda/ptx_sm90a.cuh"
-#include "kernels/cuda/wgmma.cuh"
+#include "kernels/cuda/primitives/ptx_cluster.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/wgmma.cuh"
 
 /// Loads rows of two matrices for the kernel.
 namespace sluice::gemm {

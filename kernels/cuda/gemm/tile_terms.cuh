@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "kernels/cuda/gemm/layout.cuh"
-#include "kernels/cuda/ptx.cuh"
-#include "kernels/cuda/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
 
 namespace sluice::gemm {
 

@@ -9,8 +9,8 @@
 #include "kernels/cuda/gemm/mma_layout.cuh"
 #include "kernels/cuda/gemm/mma_store.cuh"
 #include "kernels/cuda/gemm/unaligned_rows.cuh"
-#include "kernels/cuda/ptx.cuh"
-#include "kernels/cuda/values.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+#include "kernels/cuda/primitives/values.cuh"
 
 /// The kernel of products by mma.sync whose rows begin at any value: operands go through registers, as 16-byte copies
 /// cannot move them.

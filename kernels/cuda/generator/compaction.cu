@@ -1,6 +1,6 @@
 #include "kernels/cuda/generator/batch.hpp"
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 namespace sluice::generator {
 

@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/generator/texts.cuh"
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 namespace sluice::generator {
 

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/best.cuh"
-#include "kernels/cuda/block.cuh"
 #include "kernels/cuda/generator/batch.hpp"
 #include "kernels/cuda/ordered/arithmetic.cuh"
+#include "kernels/cuda/primitives/best.cuh"
+#include "kernels/cuda/primitives/block.cuh"
 
 /// A warp's draws from the scores of several rows: as the host's ByteDraw, bit for bit.
 namespace sluice::generator {

@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ordered/arithmetic.cuh"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 namespace sluice::generator {
 

@@ -5,7 +5,7 @@
 #include "kernels/cuda/generator/tensor_kernel.hpp"
 #include "kernels/cuda/generator/tensor_numbers.cuh"
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 #include "kernels/sampling.hpp"
 
 namespace sluice::generator {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/product/float_product.hpp"
 #include "kernels/cuda/generator/mma_gates.hpp"
 #include "kernels/cuda/generator/step_states.hpp"
 #include "kernels/cuda/generator/steps.hpp"

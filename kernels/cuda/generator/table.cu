@@ -8,7 +8,7 @@
 #include "core/device/cuda_stream.hpp"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ordered/product.hpp"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 namespace sluice::generator {
 

@@ -6,7 +6,7 @@
 #include "kernels/cuda/gemm/layout.cuh"
 #include "kernels/cuda/generator/tensor_kernel.hpp"
 #include "kernels/cuda/generator/tensor_numbers.cuh"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 /// Epilogue of a step's kernel.
 namespace sluice::generator {

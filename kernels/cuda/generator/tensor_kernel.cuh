@@ -11,10 +11,10 @@
 #include "kernels/cuda/gemm/step_loader.cuh"
 #include "kernels/cuda/generator/tensor_epilogue.cuh"
 #include "kernels/cuda/generator/tensor_kernel.hpp"
-#include "kernels/cuda/ptx.cuh"
-#include "kernels/cuda/ptx_cluster.cuh"
-#include "kernels/cuda/ptx_sm90a.cuh"
-#include "kernels/cuda/wgmma_wide.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+#include "kernels/cuda/primitives/ptx_cluster.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/wgmma_wide.cuh"
 
 /// A step's products and their epilogue in one kernel: one block per multiprocessor, two of them sharing the weights
 /// they read; one warpgroup copies, two multiply 64 rows each. See gemm/ for the ring of stages.

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cuda/ptx.cuh"
-#include "kernels/cuda/values.cuh"
-#include "kernels/cuda/wgmma.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+#include "kernels/cuda/primitives/values.cuh"
+#include "kernels/cuda/primitives/wgmma.cuh"
 
 /// Number formats of a step on the tensor cores.
 namespace sluice::generator {

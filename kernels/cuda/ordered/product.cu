@@ -5,7 +5,7 @@
 #include "core/error.hpp"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/ordered/tile_product.cuh"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 namespace sluice::ordered {
 

@@ -6,7 +6,7 @@
 #include "kernels/cuda/ordered/gelu.cuh"
 #include "kernels/cuda/ordered/product.hpp"
 #include "kernels/cuda/ordered/product_tile.cuh"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 /// How a block multiplies its tiles.
 namespace sluice::ordered {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/conv_gemm.hpp"
-#include "kernels/cuda/conv_parts.hpp"
-#include "kernels/cuda/conv_simt.hpp"
+#include "kernels/cuda/classifier/conv_gemm.hpp"
+#include "kernels/cuda/classifier/conv_parts.hpp"
+#include "kernels/cuda/classifier/conv_simt.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
 namespace sluice {

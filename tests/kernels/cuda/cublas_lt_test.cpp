@@ -1,4 +1,4 @@
-#include "kernels/cuda/cublas_lt.hpp"
+#include "kernels/cuda/classifier/cublas_lt.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "kernels/cuda/cuda_layers.hpp"
 #include "kernels/cuda/cuda_operation.hpp"
 #include "kernels/cuda/decoder/weights.hpp"
-#include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/primitives/half_values.hpp"
 #include "tests/kernels/cuda/half_codes.hpp"
 
 /// How weights are packed for GPUs, which takes none.

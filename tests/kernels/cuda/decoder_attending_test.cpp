@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/decoder/attending_product.hpp"
+#include "kernels/cuda/decoder/prompts/attending_product.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
 #include "tests/kernels/cuda/decoder_on_gpu.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"

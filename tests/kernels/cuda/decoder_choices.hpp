@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/decoder/choose.hpp"
+#include "kernels/cuda/decoder/choice/choose.hpp"
 #include "kernels/host/token_draw.hpp"
 #include "kernels/philox.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"

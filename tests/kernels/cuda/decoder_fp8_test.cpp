@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/rows/rows.hpp"
 #include "tests/kernels/cuda/decoder_on_gpu.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"
 #include "tests/kernels/cuda/e4m3.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/rows/rows.hpp"
 #include "kernels/cuda/decoder/sizes.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"
 

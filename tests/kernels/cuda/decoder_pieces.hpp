@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/batch.hpp"
-#include "kernels/cuda/decoder/float_product.hpp"
-#include "kernels/cuda/decoder/long_prompt_attention.hpp"
-#include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/decoder/attention/attention.hpp"
+#include "kernels/cuda/decoder/plan/batch.hpp"
+#include "kernels/cuda/decoder/product/float_product.hpp"
+#include "kernels/cuda/decoder/prompts/long_prompt_attention.hpp"
+#include "kernels/cuda/primitives/half_values.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 #include "tests/kernels/cuda/half_codes.hpp"
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "kernels/cuda/decoder/plan_memory.hpp"
+#include "kernels/cuda/decoder/plan/plan_memory.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
 /// Plans of a decoder's passes, without a decoder.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/decoder/checks.hpp"
+#include "kernels/cuda/decoder/plan/checks.hpp"
 #include "tests/kernels/cuda/decoder_plan.hpp"
 
 /// Plans of chunks whose prompts share prefixes.

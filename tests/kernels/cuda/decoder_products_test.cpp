@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/product/float_product.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"
 
 namespace sluice {

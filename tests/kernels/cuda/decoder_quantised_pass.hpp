@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/cuda/decoder/attention.hpp"
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/attention/attention.hpp"
+#include "kernels/cuda/decoder/rows/rows.hpp"
 #include "tests/kernels/cuda/decoder_cache_codes.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"
 

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-#include "kernels/cuda/decoder/rows.hpp"
+#include "kernels/cuda/decoder/rows/rows.hpp"
 #include "kernels/host/elementwise.hpp"
 #include "kernels/rotary.hpp"
 #include "tests/kernels/cuda/decoder_pieces.hpp"

@@ -1,4 +1,4 @@
-#include "kernels/cuda/e4m3_values.hpp"
+#include "kernels/cuda/primitives/e4m3_values.hpp"
 
 #include <gtest/gtest.h>
 

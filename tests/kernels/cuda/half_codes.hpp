@@ -8,7 +8,7 @@
 
 #include "core/input/half.hpp"
 #include "core/modes.hpp"
-#include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/primitives/half_values.hpp"
 #include "tests/kernels/cuda/e4m3.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/primitives/half_values.hpp"
 
 #include <cuda_fp16.h>
 

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/label.hpp"
-#include "kernels/cuda/linear_gemm.hpp"
-#include "kernels/cuda/norm_pool.hpp"
+#include "kernels/cuda/classifier/label.hpp"
+#include "kernels/cuda/classifier/linear_gemm.hpp"
+#include "kernels/cuda/classifier/norm_pool.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
 namespace sluice {

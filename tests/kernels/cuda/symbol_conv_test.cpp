@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "kernels/cuda/symbol_conv_gpu.hpp"
-#include "kernels/cuda/symbol_conv_layout.hpp"
+#include "kernels/cuda/classifier/symbol_conv_gpu.hpp"
+#include "kernels/cuda/classifier/symbol_conv_layout.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 
 namespace sluice {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/decoder/float_product.hpp"
-#include "kernels/cuda/half_values.hpp"
+#include "kernels/cuda/decoder/product/float_product.hpp"
 #include "kernels/cuda/ordered/product.hpp"
+#include "kernels/cuda/primitives/half_values.hpp"
 #include "tests/kernels/cuda/gpu.hpp"
 #include "tests/kernels/cuda/half_codes.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
-#include "kernels/cuda/cublas_lt.hpp"
+#include "kernels/cuda/classifier/cublas_lt.hpp"
 
 namespace sluice::ladder {
 namespace {

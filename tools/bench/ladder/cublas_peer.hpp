@@ -10,7 +10,7 @@
 
 #include "kernels/cuda/device_memory.hpp"
 #include "kernels/cuda/gemm/gemm.hpp"
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 
 namespace sluice::ladder {
 

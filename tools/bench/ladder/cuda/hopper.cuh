@@ -7,12 +7,12 @@
 #include <cstdint>
 
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/ptx.cuh"
-#include "kernels/cuda/ptx_cluster.cuh"
-#include "kernels/cuda/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+#include "kernels/cuda/primitives/ptx_cluster.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
+#include "kernels/cuda/primitives/values.cuh"
+#include "kernels/cuda/primitives/wgmma_wide.cuh"
 #include "kernels/cuda/tensor_map.hpp"
-#include "kernels/cuda/values.cuh"
-#include "kernels/cuda/wgmma_wide.cuh"
 #include "tools/bench/ladder/cuda/rungs.hpp"
 
 /// Shared by rungs 13 to 17: tiles of 128 x 256, two consumer warpgroups, one producer, a ring of stages of depth 64.

@@ -3,7 +3,7 @@
 // elements, its lanes 4 by 8: eight lanes read the same piece of a, four the same of b, and shared memory serves them
 // as one.
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/ptx.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 #include "tools/bench/ladder/cuda/rungs.hpp"
 
 namespace sluice::ladder {

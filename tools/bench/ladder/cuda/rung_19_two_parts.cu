@@ -13,9 +13,9 @@
 #include <span>
 
 #include "core/device/cuda_error.hpp"
-#include "kernels/cuda/decoder/float_product.hpp"
+#include "kernels/cuda/decoder/product/float_product.hpp"
 #include "kernels/cuda/device_memory.hpp"
-#include "kernels/cuda/values.cuh"
+#include "kernels/cuda/primitives/values.cuh"
 #include "tools/bench/ladder/cuda/rungs.hpp"
 
 namespace sluice::ladder {

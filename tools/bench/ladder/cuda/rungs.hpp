@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/cuda/precision.hpp"
+#include "kernels/cuda/primitives/precision.hpp"
 
 namespace sluice::ladder {
 

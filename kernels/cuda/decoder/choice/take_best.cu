@@ -1,0 +1,52 @@
+#include "kernels/cuda/decoder/choice/choose.hpp"
+#include "kernels/cuda/decoder/plan/texts.cuh"
+#include "kernels/cuda/launch.hpp"
+#include "kernels/cuda/primitives/best.cuh"
+#include "kernels/cuda/primitives/block.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
+
+namespace sluice::decoder {
+
+constexpr std::uint32_t best_threads = 128;
+constexpr std::uint32_t most_best_blocks = 16 * hopper_multiprocessors;
+
+/// One warp per entry.
+__global__ void __launch_bounds__(best_threads)
+    take_best(Memory memory, Rule rule, const TileBest* bests, std::uint32_t tiles) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t entries = memory.batch->entries;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t step = gridDim.x * (best_threads / warp_lanes);
+    for (std::uint32_t e = (blockIdx.x * best_threads + threadIdx.x) / warp_lanes; e < entries; e += step) {
+        BestTwo found;
+        std::uint32_t nonfinite = 0;
+        for (std::uint32_t i = lane; i < tiles; i += warp_lanes) {
+            const TileBest tile = bests[std::size_t{e} * tiles + i];
+            nonfinite |= tile.place & nonfinite_mark;
+            found.join({{tile.score, tile.place & ~nonfinite_mark}, tile.second});
+        }
+#pragma unroll
+        for (std::uint32_t apart = warp_lanes / 2; apart > 0; apart /= 2) {
+            found.join(found.of_lane(apart));
+            nonfinite |= __shfl_xor_sync(every_lane, nonfinite, apart);
+        }
+        if (lane == 0) {
+            append(memory, rule, memory.texts[memory.entries[e].slot],
+                   {.token = found.best.is_any() ? found.best.place : 0,
+                    .log_probability = 0,
+                    .nonfinite = nonfinite != 0,
+                    .doubt = {.doubt = {.gap = found.gap()}}});
+        }
+    }
+}
+
+void enqueue_take_best(const Memory& memory, const Rule& rule, const TileBest* bests, std::uint32_t tiles,
+                       cudaStream_t stream) {
+    const std::uint32_t blocks = (memory.slots * warp_lanes + best_threads - 1) / best_threads;
+    launch(&take_best, "largest scores",
+           {.blocks = blocks < most_best_blocks ? blocks : most_best_blocks, .threads = best_threads, .chained = true},
+           stream, memory, rule, bests, tiles);
+}
+
+}  // namespace sluice::decoder

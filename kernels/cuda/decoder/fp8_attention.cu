@@ -1,9 +1,0 @@
-#include "kernels/cuda/decoder/quantised_attention.cuh"
-
-namespace sluice::decoder {
-
-QuantisedKernels fp8_kernels(Precision precision, std::uint32_t head_size) {
-    return quantised_kernels<KvCache::fp8>(precision, head_size);
-}
-
-}  // namespace sluice::decoder
