@@ -10,7 +10,6 @@
 #include "kernels/cuda/primitives/block.cuh"
 #include "kernels/cuda/primitives/ptx.cuh"
 #include "kernels/cuda/primitives/ptx_cluster.cuh"
-#include "kernels/cuda/primitives/ptx_sm90a.cuh"
 #include "kernels/cuda/primitives/transpose.cuh"
 #include "kernels/cuda/primitives/values.cuh"
 
@@ -38,13 +37,7 @@ public:
         column_ = column;
         gemm::begin_at_zero<C>(sums);
         if constexpr (!writes_codes) {
-            static_assert(tile_rows <= gemm::warpgroup_threads, "each thread asks for a row");
-            const std::uint32_t bytes = min(C::columns, arguments_.columns - column) / 4 * 16;
-            const std::uint32_t own = row_ + thread_;
-            if (floats_.residual != nullptr && floats_.stride % 4 == 0 && bytes != 0 && thread_ < tile_rows &&
-                own < *arguments_.active) {
-                ptx::prefetch(floats_.residual + std::size_t{own} * floats_.stride + column, bytes);
-            }
+            prefetch_residual<C>(arguments_, floats_, thread_, row, column);
         }
     }
 
@@ -89,7 +82,6 @@ public:
 private:
     static constexpr std::uint32_t groups = C::columns / 8;
     static constexpr std::uint32_t batch = 4;  // groups of eight columns whose residuals are loaded together
-    static constexpr std::uint32_t tile_rows = C::blocks * gemm::product_rows;
     static_assert(groups % batch == 0);
 
     __device__ __forceinline__ std::uint32_t first_row(std::uint32_t block) const {

@@ -10,7 +10,6 @@
 #include "kernels/cuda/primitives/block.cuh"
 #include "kernels/cuda/primitives/ptx.cuh"
 #include "kernels/cuda/primitives/ptx_cluster.cuh"
-#include "kernels/cuda/primitives/ptx_sm90a.cuh"
 #include "kernels/cuda/primitives/transpose.cuh"
 #include "kernels/cuda/primitives/values.cuh"
 
@@ -30,7 +29,7 @@ public:
         : arguments_(arguments),
           floats_(floats),
           thread_(threadIdx.x % gemm::warpgroup_threads),
-          first_row_(C::ping_pong ? 0 : consumer * own_rows) {}
+          first_row_(C::ping_pong ? 0 : consumer * C::blocks * gemm::product_rows) {}
 
     /// Initialises sums with the bias and prefetches the residual.
     __device__ __forceinline__ void begin(gemm::Sums<C>& sums, std::uint32_t row, std::uint32_t column) {
@@ -49,13 +48,7 @@ public:
                 sums[block][4 * j + 3] = bias.y;
             }
         }
-        static_assert(own_rows <= gemm::warpgroup_threads, "each thread asks for a row");
-        const std::uint32_t bytes = min(C::columns, arguments_.columns - column) / 4 * 16;
-        const std::uint32_t own = row_ + thread_;
-        if (floats_.residual != nullptr && floats_.stride % 4 == 0 && bytes != 0 && thread_ < own_rows &&
-            own < *arguments_.active) {
-            ptx::prefetch(floats_.residual + std::size_t{own} * floats_.stride + column, bytes);
-        }
+        prefetch_residual<C>(arguments_, floats_, thread_, row_, column);
     }
 
     __device__ __forceinline__ void store(const gemm::Sums<C>& sums) const {
@@ -78,7 +71,6 @@ private:
     static constexpr std::uint32_t groups = C::columns / 8;
     static constexpr std::uint32_t batch = C::ping_pong ? 4 : groups % 12 == 0 ? 12 : 8;
     static_assert(groups % batch == 0);
-    static constexpr std::uint32_t own_rows = C::blocks * gemm::product_rows;
 
     __device__ __forceinline__ std::uint32_t column_of(std::uint32_t j) const {
         return column_ + 8 * j + thread_ % 4 * 2;

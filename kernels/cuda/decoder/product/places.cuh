@@ -5,8 +5,22 @@
 
 #include "kernels/cuda/decoder/product/kernels.hpp"
 #include "kernels/cuda/gemm/layout.cuh"
+#include "kernels/cuda/primitives/ptx_sm90a.cuh"
 
 namespace sluice::decoder {
+
+/// Prefetches the residual of a consumer's part of a tile, of which `thread` asks for one row.
+template <class C>
+__device__ __forceinline__ void prefetch_residual(const gemm::Arguments& product, const FloatProductArguments& floats,
+                                                  std::uint32_t thread, std::uint32_t row, std::uint32_t column) {
+    constexpr std::uint32_t rows = C::blocks * gemm::product_rows;
+    static_assert(rows <= gemm::warpgroup_threads, "each thread asks for a row");
+    const std::uint32_t bytes = min(C::columns, product.columns - column) / 4 * 16;
+    const std::uint32_t own = row + thread;
+    if (floats.residual != nullptr && floats.stride % 4 == 0 && bytes != 0 && thread < rows && own < *product.active) {
+        ptx::prefetch(floats.residual + std::size_t{own} * floats.stride + column, bytes);
+    }
+}
 
 /// What a thread has of a block of 64 rows, in fp32: in two rows, eight apart, two of every eight columns.
 struct FloatPlaces {
