@@ -21,11 +21,8 @@ std::shared_ptr<const Work> make_mma_gemm(const GemmShape& shape, Precision prec
                                           const GemmOptions& options, std::size_t tile, bool unaligned) {
     const MmaNarrowKernels& aligned = precision == Precision::bf16 ? bf16_mma_kernels() : fp16_mma_kernels();
     const MmaKernel<NarrowTarget>& kernel = unaligned ? unaligned_mma_kernels(precision)[tile] : aligned[tile];
-    const MmaOperands operands{.a = static_cast<const std::uint8_t*>(memory.a),
-                               .b = static_cast<const std::uint8_t*>(memory.b),
-                               .rows = shape.rows,
-                               .row_bytes = shape.depth * static_cast<std::uint32_t>(number_bytes(precision))};
-    return make_mma_product(kernel, "product by mma.sync", arguments_of(shape, memory, options, 0), operands,
+    return make_mma_product(kernel, "product by mma.sync", arguments_of(shape, memory, options, 0),
+                            make_mma_operands(precision, memory.a, memory.b, shape.rows, shape.depth),
                             NarrowTarget{.residual = memory.residual, .out = memory.out}, options.multiprocessors);
 }
 

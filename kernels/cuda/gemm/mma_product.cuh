@@ -17,6 +17,15 @@ namespace sluice::gemm {
 template <class Target>
 using MmaKernel = ProductKernel<MmaOperands, Target>;
 
+/// Of factors (rows, depth) and (columns, depth) in `precision`.
+[[nodiscard]] inline MmaOperands make_mma_operands(Precision precision, const void* a, const void* b,
+                                                   std::uint32_t rows, std::uint32_t depth) {
+    return {.a = static_cast<const std::uint8_t*>(a),
+            .b = static_cast<const std::uint8_t*>(b),
+            .rows = rows,
+            .row_bytes = depth * static_cast<std::uint32_t>(number_bytes(precision))};
+}
+
 template <Precision precision, class C, class Epilogue>
 MmaKernel<typename Epilogue::Target> make_mma_kernel() {
     return {.function = &multiply_by_mma<precision, C, Epilogue>,

@@ -28,10 +28,7 @@ FloatProductWork make_mma_float_product(const FloatProductShape& shape, Precisio
     expects(shape.depth <= most_depth, "decoder: a product that is too deep");
     const FloatMmaKernels& kernels = float_mma_kernels_of(precision);
     const auto& kernel = kernel_for(kernels, memory);
-    const gemm::MmaOperands operands{.a = static_cast<const std::uint8_t*>(memory.a),
-                                     .b = static_cast<const std::uint8_t*>(memory.b),
-                                     .rows = shape.rows,
-                                     .row_bytes = shape.depth * static_cast<std::uint32_t>(number_bytes(precision))};
+    const gemm::MmaOperands operands = gemm::make_mma_operands(precision, memory.a, memory.b, shape.rows, shape.depth);
     return {.work = gemm::make_mma_product(kernel, "decoder's product by mma.sync", arguments_of(shape, memory, 0),
                                            operands, target_of(shape, memory, kernel.tile.columns)),
             .tile_columns = kernel.tile.columns};
