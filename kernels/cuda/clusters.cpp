@@ -1,4 +1,5 @@
 #include "kernels/cuda/clusters.hpp"
+#include "kernels/cuda/launch.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -8,9 +9,7 @@
 namespace sluice {
 
 std::uint32_t count_clusters(const void* kernel, const ClusterShape& shape) {
-    check_cuda(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared_bytes)),
-        "cudaFuncSetAttribute");
+    allow_shared_bytes(kernel, shape.shared_bytes);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim.x = shape.blocks;

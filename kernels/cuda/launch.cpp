@@ -17,4 +17,9 @@ std::uint32_t count_multiprocessors() {
     return static_cast<std::uint32_t>(count);
 }
 
+void allow_shared_bytes(const void* kernel, std::size_t bytes) {
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+               "cudaFuncSetAttribute");
+}
+
 }  // namespace sluice

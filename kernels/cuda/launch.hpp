@@ -38,6 +38,14 @@ inline std::uint32_t blocks_for(std::uint64_t work, std::uint32_t of_block, std:
     return static_cast<std::uint32_t>(blocks == 0 ? 1 : blocks < most ? blocks : most);
 }
 
+/// Lets blocks of `kernel` have up to so many bytes of dynamic shared memory; without it they have 48 KiB at most.
+void allow_shared_bytes(const void* kernel, std::size_t bytes);
+
+template <class... Parameters>
+void allow_shared_bytes(void (*kernel)(Parameters...), std::size_t bytes) {
+    allow_shared_bytes(reinterpret_cast<const void*>(kernel), bytes);
+}
+
 /// Enqueues `kernel`; `name` appears in the error.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const char* name, const LaunchShape& shape, cudaStream_t stream,

@@ -1,7 +1,7 @@
 #include "kernels/cuda/classifier/conv_simt.hpp"
 
-#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
+#include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/primitives/ptx.cuh"
 
 namespace sluice {
@@ -207,8 +207,7 @@ ConvSimt::ConvSimt(const ConvGemmShape& shape, std::uint32_t most_items, const C
                 shape.positions() % shape.pool == 0,
             "convolution: its sizes do not fit the fp32 kernel");
     for (auto* kernel : {&convolve<false>, &convolve<true>}) {
-        check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-                   "cudaFuncSetAttribute");
+        allow_shared_bytes(kernel, shared_bytes);
     }
 }
 

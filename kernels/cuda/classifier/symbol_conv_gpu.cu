@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/classifier/symbol_conv_gpu.hpp"
 #include "kernels/cuda/classifier/symbol_conv_layout.hpp"
@@ -67,9 +66,7 @@ SymbolConvGpu::SymbolConvGpu(const SymbolConvGpuShape& shape, Precision precisio
     multiprocessors_ = count_multiprocessors();
     symbol_conv::allow_statistics(shape.length, block_shared_bytes);
     const Gather gather = choose_gather(precision, block_shared_bytes);
-    check_cuda(cudaFuncSetAttribute(gather.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(gather.shared_bytes)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(gather.kernel, gather.shared_bytes);
 }
 
 void SymbolConvGpu::enqueue_convolution(std::uint32_t items, cudaStream_t stream) const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/classifier/symbol_conv_gpu.hpp"
 #include "kernels/cuda/classifier/symbol_conv_layout.hpp"
@@ -162,9 +161,7 @@ static_assert(statistics_warps * most_length <= least_shared_bytes);
 
 void symbol_conv::allow_statistics(std::uint32_t length, std::uint32_t block_shared_bytes) {
     const Statistics statistics = choose_statistics(length, block_shared_bytes);
-    check_cuda(cudaFuncSetAttribute(statistics.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(statistics.shared_bytes)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(statistics.kernel, statistics.shared_bytes);
 }
 
 void SymbolConvGpu::enqueue_statistics(std::uint32_t items, cudaStream_t stream) const {

@@ -10,6 +10,7 @@
 #include "kernels/cuda/gemm/mma_layout.cuh"
 #include "kernels/cuda/gemm/product.cuh"
 #include "kernels/cuda/gemm/requirements.hpp"
+#include "kernels/cuda/launch.hpp"
 
 /// Creation of products by mma.sync.
 namespace sluice::gemm {
@@ -55,9 +56,7 @@ int shared_percent(const MmaKernel<Target>& kernel) {
 template <class Target>
 std::uint32_t count_mma_blocks(const MmaKernel<Target>& kernel, std::uint32_t multiprocessors) {
     const auto* const function = reinterpret_cast<const void*>(kernel.function);
-    check_cuda(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(kernel.shared_bytes)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(function, kernel.shared_bytes);
     check_cuda(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, shared_percent(kernel)),
                "cudaFuncSetAttribute");
     int of_one = 0;

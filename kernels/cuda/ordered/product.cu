@@ -56,9 +56,7 @@ __global__ void __launch_bounds__(Tile::threads, Tile::blocks)
 template <class Tile, End end>
 void enqueue_tiles(const Product& product, const RowRange& range, cudaStream_t stream) {
     constexpr std::uint32_t shared_bytes = Tile::shared_floats * sizeof(float);
-    check_cuda(
-        cudaFuncSetAttribute(&multiply_in_order<Tile, end>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-        "cudaFuncSetAttribute");
+    allow_shared_bytes(&multiply_in_order<Tile, end>, shared_bytes);
     const std::uint32_t most_rows = std::min(product.most_rows, range.up_to);
     const std::uint32_t tiles = (most_rows + Tile::rows - 1) / Tile::rows * (product.columns / Tile::columns);
     launch(&multiply_in_order<Tile, end>, "product in order",

@@ -152,8 +152,7 @@ void enqueue_attention_in_order(const Memory& memory, Precision precision, const
     expects(of_warp <= least_shared_bytes, "decoder: attention in order has no room for a text's weights");
     const std::uint32_t warps = std::min(ordered_warps, least_shared_bytes / of_warp);
     const std::uint32_t shared = warps * of_warp;
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(kernel, shared);
     launch(kernel, "attention",
            {.blocks = blocks_for(std::uint64_t{memory.most_rows} * attention.heads, warps, most_ordered_blocks),
             .threads = warps * warp_lanes,

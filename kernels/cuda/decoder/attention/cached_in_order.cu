@@ -226,9 +226,7 @@ void launch_cached_in_order(const Memory& memory, const Attention& attention, co
     expects(of_warp <= least_shared_bytes, "decoder: attention in fp32 has no room for a text's weights");
     const std::uint32_t warps = std::min(most_cached_in_order_warps, least_shared_bytes / of_warp);
     const std::uint32_t shared = warps * of_warp;
-    check_cuda(cudaFuncSetAttribute(&attend_cached_in_order<head_size>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(shared)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(&attend_cached_in_order<head_size>, shared);
     launch(&attend_cached_in_order<head_size>, "attention to the cache",
            {.blocks = blocks_for(std::uint64_t{memory.slots} * attention.heads, warps, cached_in_order_blocks),
             .threads = warps * warp_lanes,

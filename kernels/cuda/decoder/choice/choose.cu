@@ -66,8 +66,7 @@ std::uint32_t choose_block_bytes(bool has_penalty, std::uint32_t vocabulary) {
 
 void enqueue_choose(const Memory& memory, const Rule& rule, const ScoredRows& rows, cudaStream_t stream) {
     const std::uint32_t shared = choose_block_bytes(rule.repetition_penalty != 1, rows.vocabulary);
-    check_cuda(cudaFuncSetAttribute(&choose, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(&choose, shared);
     launch(&choose, "choice",
            {.blocks = memory.slots < most_choice_blocks ? memory.slots : most_choice_blocks,
             .threads = choice_threads,

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/device/cuda_error.hpp"
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/choice/choose.hpp"
 #include "kernels/cuda/decoder/choice/cross.cuh"
@@ -262,8 +261,7 @@ template <class T>
 void enqueue(const Memory& memory, const Rule& rule, const ScoreSum* sums, const HeadOperands& head,
              cudaStream_t stream) {
     const std::uint32_t shared = weight_bytes(head.vocabulary);
-    check_cuda(cudaFuncSetAttribute(&draw<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(&draw<T>, shared);
     launch(&draw<T>, "draw",
            {.blocks = std::min(memory.slots, most_draw_blocks),
             .threads = draw_threads,

@@ -93,8 +93,7 @@ void launch_long_prompts(const Memory& memory, const Attention& attention, const
                          const CUtensorMap& rows, const CUtensorMap& cache_rows, cudaStream_t stream) {
     constexpr auto kernel = &attend_long_prompts<precision, kind>;
     constexpr std::uint32_t shared = LongPromptMemory::bytes;
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(kernel, shared);
     launch(kernel, "attention of long prompts",
            {.blocks = count_multiprocessors(), .threads = block_threads, .shared_bytes = shared, .chained = true},
            stream, memory, attention, cache, layer, rows, cache_rows);

@@ -68,8 +68,7 @@ void launch_prompts(const Memory& memory, const Attention& attention, const Cach
                     cudaStream_t stream) {
     constexpr auto kernel = &attend_prompts<precision, head_size, kind>;
     constexpr std::uint32_t shared = prompt_warps * PromptTile<precision, head_size>::warp_bytes;
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-               "cudaFuncSetAttribute");
+    allow_shared_bytes(kernel, shared);
     const std::uint64_t tiles = memory.most_rows / tile_queries + std::uint64_t{memory.slots};
     launch(kernel, "attention of prompts",
            {.blocks = blocks_for(tiles * attention.heads, prompt_warps, prompt_blocks),

@@ -318,8 +318,7 @@ void enqueue_prompts_in_order(const Memory& memory, const Attention& attention, 
         constexpr auto kernel = &attend_prompts_in_order<size()>;
         constexpr std::uint32_t shared =
             ordered_prompt_warps * OrderedPromptTile<size()>::warp_floats * std::uint32_t{sizeof(float)};
-        check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
-                   "cudaFuncSetAttribute");
+        allow_shared_bytes(kernel, shared);
         const std::uint64_t tiles = memory.most_rows / tile_queries + std::uint64_t{memory.slots};
         launch(kernel, "attention of prompts",
                {.blocks = blocks_for(tiles * attention.heads, ordered_prompt_warps, ordered_prompt_blocks),
