@@ -4,26 +4,21 @@
 #include "kernels/cuda/decoder/rows/row_values.cuh"
 #include "kernels/cuda/decoder/rows/rows.cuh"
 #include "kernels/cuda/launch.hpp"
-#include "kernels/cuda/primitives/ptx.cuh"
 
 namespace sluice::decoder {
 
 template <class T>
 __global__ void __launch_bounds__(row_threads)
     write_cache(Memory memory, const T* keys, std::uint32_t stride, Cache cache, std::uint32_t layer) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::uint32_t rows = memory.batch->rows;
-    const WarpRows all;
-    for (std::uint32_t r = all.first; r < rows; r += all.step) {
+    for_each_row_of_warp(&memory.batch->rows, [&](std::uint32_t r, std::uint32_t) {
         if (prompt_page_of(memory, r) != no_page) {
-            continue;
+            return;
         }
         const Row row = memory.rows[r];
         const std::uint32_t page = page_of(memory, row.slot, row.position);
         copy_by_warp(cached<T>(cache, layer, page, row.position % page_positions), keys + std::size_t{r} * stride,
                      2 * cache.width);
-    }
+    });
 }
 
 void enqueue_cache_write(const Memory& memory, Precision precision, const void* keys, std::uint32_t stride,

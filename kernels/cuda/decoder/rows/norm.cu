@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/rows/row_values.cuh"
+#include "kernels/cuda/decoder/rows/rows.cuh"
 #include "kernels/cuda/decoder/rows/rows.hpp"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/primitives/block.cuh"
@@ -10,9 +11,7 @@
 
 namespace sluice::decoder {
 
-constexpr std::uint32_t norm_threads = 128;
 constexpr std::uint32_t norm_chains = 16;  // partial sums, as on the host
-constexpr std::uint32_t most_norm_blocks = 16 * hopper_multiprocessors;
 
 /// Sum of the half warp's partial sums, in order.
 __device__ __forceinline__ float sum_in_order(float part) {
@@ -44,15 +43,15 @@ __device__ __forceinline__ void for_each_of_chain(std::uint32_t values, const Us
 
 /// Half a warp per row, which stays in registers if it has at most norm_chains times `pieces` values; 0: it does not.
 template <Kept kept_as, std::uint32_t pieces>
-__global__ void __launch_bounds__(norm_threads) normalise_in_order(Norm norm) {
+__global__ void __launch_bounds__(row_threads) normalise_in_order(Norm norm) {
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
     const std::uint32_t rows = *norm.rows;
     const std::uint32_t chain = threadIdx.x % norm_chains;
-    const std::uint32_t step = gridDim.x * (norm_threads / norm_chains);
+    const std::uint32_t step = gridDim.x * (row_threads / norm_chains);
     const std::uint32_t count = (norm.width + norm_chains - 1 - chain) / norm_chains;
     const auto width = static_cast<float>(norm.width);
-    const std::uint32_t begin = (blockIdx.x * norm_threads + threadIdx.x) / warp_lanes * 2;
+    const std::uint32_t begin = (blockIdx.x * row_threads + threadIdx.x) / warp_lanes * 2;
     for (std::uint32_t pair = begin; pair < rows; pair += step) {
         const std::uint32_t number = pair + threadIdx.x % warp_lanes / norm_chains;
         const std::uint32_t row = min(number, rows - 1);  // the other half may still have a row
@@ -154,21 +153,10 @@ private:
     Piece x_[pieces] = {};
 };
 
-/// Calls `use` with the rows of this warp among the warps of all blocks.
-template <class Use>
-__device__ __forceinline__ void for_each_row_of_warp(std::uint32_t rows, const Use& use) {
-    const std::uint32_t step = gridDim.x * (norm_threads / warp_lanes);
-    for (std::uint32_t row = (blockIdx.x * norm_threads + threadIdx.x) / warp_lanes; row < rows; row += step) {
-        use(row);
-    }
-}
-
 /// A warp per row.
 template <class T, Kept kept_as, std::uint32_t pieces>
-__global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    for_each_row_of_warp(*norm.rows, [&](std::uint32_t row) {
+__global__ void __launch_bounds__(row_threads) normalise(Norm norm) {
+    for_each_row_of_warp(norm.rows, [&](std::uint32_t row, std::uint32_t) {
         WarpRow<T, pieces> values(norm.from, std::size_t{row} * norm.stride, norm.width);
         const float scale = values.take_mean(norm.epsilon, norm.is_rms);
         T* const to = static_cast<T*>(norm.to) + std::size_t{row} * norm.stride;
@@ -191,10 +179,8 @@ __global__ void __launch_bounds__(norm_threads) normalise(Norm norm) {
 }
 
 template <class T, std::uint32_t pieces>
-__global__ void __launch_bounds__(norm_threads) find_scales(NormScales scales) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    for_each_row_of_warp(*scales.rows, [&](std::uint32_t row) {
+__global__ void __launch_bounds__(row_threads) find_scales(NormScales scales) {
+    for_each_row_of_warp(scales.rows, [&](std::uint32_t row, std::uint32_t) {
         WarpRow<T, pieces> values(scales.from, std::size_t{row} * scales.stride, scales.width);
         const float scale = values.take_mean(scales.epsilon, scales.is_rms);
         if (threadIdx.x % warp_lanes == 0) {
@@ -204,11 +190,9 @@ __global__ void __launch_bounds__(norm_threads) find_scales(NormScales scales) {
 }
 
 template <std::uint32_t pieces>
-__global__ void __launch_bounds__(norm_threads) normalise_to_codes(NormCodes codes) {
+__global__ void __launch_bounds__(row_threads) normalise_to_codes(NormCodes codes) {
     using T = __nv_bfloat16;
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    for_each_row_of_warp(*codes.rows, [&](std::uint32_t row) {
+    for_each_row_of_warp(codes.rows, [&](std::uint32_t row, std::uint32_t) {
         WarpRow<T, pieces> numbers(codes.from, std::size_t{row} * codes.width, codes.width);
         const float scale = numbers.take_mean(codes.epsilon, codes.is_rms) * codes.scale;
         auto* const to = static_cast<std::uint8_t*>(codes.to) + std::size_t{row} * codes.width;
@@ -238,8 +222,8 @@ void with_pieces(std::uint32_t width, const Use& use) {
 }
 
 LaunchShape norm_launch(std::uint32_t most_rows, std::uint32_t threads_of_row) {
-    return {.blocks = blocks_for(most_rows, norm_threads / threads_of_row, most_norm_blocks),
-            .threads = norm_threads,
+    return {.blocks = blocks_for(most_rows, row_threads / threads_of_row, most_row_blocks),
+            .threads = row_threads,
             .chained = true};
 }
 

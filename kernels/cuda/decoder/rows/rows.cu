@@ -6,7 +6,6 @@
 #include "kernels/cuda/decoder/rows/rows.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/primitives/block.cuh"
-#include "kernels/cuda/primitives/ptx.cuh"
 
 namespace sluice::decoder {
 
@@ -31,12 +30,7 @@ __device__ __forceinline__ void store_sums(const Embedding& embedding, std::uint
 
 template <class T>
 __global__ void __launch_bounds__(row_threads) embed(Memory memory, Embedding embedding) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::uint32_t rows = memory.batch->rows;
-    const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const WarpRows all;
-    for (std::uint32_t r = all.first; r < rows; r += all.step) {
+    for_each_row_of_warp(&memory.batch->rows, [&](std::uint32_t r, std::uint32_t lane) {
         const Row row = memory.rows[r];
         const float* const position = embedding.positions + std::size_t{row.position} * embedding.position_stride;
         T* const to = static_cast<T*>(embedding.sums) + std::size_t{r} * embedding.stride;
@@ -68,17 +62,12 @@ __global__ void __launch_bounds__(row_threads) embed(Memory memory, Embedding em
                 }
             }
         }
-    }
+    });
 }
 
 /// The same for tf32, whose tokens are stored as those of bf16.
 __global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embedding embedding) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::uint32_t rows = memory.batch->rows;
-    const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const WarpRows all;
-    for (std::uint32_t r = all.first; r < rows; r += all.step) {
+    for_each_row_of_warp(&memory.batch->rows, [&](std::uint32_t r, std::uint32_t lane) {
         const Row row = memory.rows[r];
         const float* const position = embedding.positions + std::size_t{row.position} * embedding.position_stride;
         const float* const token =
@@ -87,7 +76,7 @@ __global__ void __launch_bounds__(row_threads) embed_tf32(Memory memory, Embeddi
         for (std::uint32_t i = lane; i < embedding.width; i += warp_lanes) {
             to[i] = token[i] + position[i];
         }
-    }
+    });
 }
 
 /// Eight values of a row of `width` weights of tf32x3 or, in codes, of fp16x2.
@@ -112,12 +101,7 @@ __device__ __forceinline__ void load_parts(const __half* row, std::uint32_t widt
 /// embed() for tf32x3 and fp16x2, whose tokens are in parts.
 template <bool in_codes>
 __global__ void __launch_bounds__(row_threads) embed_parts(Memory memory, Embedding embedding) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::uint32_t rows = memory.batch->rows;
-    const std::uint32_t lane = threadIdx.x % warp_lanes;
-    const WarpRows all;
-    for (std::uint32_t r = all.first; r < rows; r += all.step) {
+    for_each_row_of_warp(&memory.batch->rows, [&](std::uint32_t r, std::uint32_t lane) {
         const Row row = memory.rows[r];
         const float* const position = embedding.positions + std::size_t{row.position} * embedding.position_stride;
         const __half* const token =
@@ -134,18 +118,14 @@ __global__ void __launch_bounds__(row_threads) embed_parts(Memory memory, Embedd
                                                           sums[j + 2] + others[j + 2], sums[j + 3] + others[j + 3]};
             }
         }
-    }
+    });
 }
 
 template <class T>
 __global__ void __launch_bounds__(row_threads) gather(Memory memory, const T* rows, T* to, std::uint32_t width) {
-    ptx::let_next_kernel_start();
-    ptx::wait_for_previous_kernel();
-    const std::uint32_t entries = memory.batch->entries;
-    const WarpRows all;
-    for (std::uint32_t e = all.first; e < entries; e += all.step) {
+    for_each_row_of_warp(&memory.batch->entries, [&](std::uint32_t e, std::uint32_t) {
         copy_by_warp(to + std::size_t{e} * width, rows + std::size_t{memory.entries[e].last_row()} * width, width);
-    }
+    });
 }
 
 void enqueue_embedding(const Memory& memory, Precision precision, const Embedding& embedding, cudaStream_t stream) {

@@ -6,6 +6,7 @@
 #include "kernels/cuda/decoder/rows/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
 #include "kernels/cuda/primitives/block.cuh"
+#include "kernels/cuda/primitives/ptx.cuh"
 
 /// Kernels of which each warp takes a row after another.
 namespace sluice::decoder {
@@ -14,11 +15,20 @@ constexpr std::uint32_t row_threads = 128;
 constexpr std::uint32_t row_warps = row_threads / warp_lanes;
 constexpr std::uint32_t most_row_blocks = 16 * hopper_multiprocessors;
 
-/// The first of a warp's rows, and the distance to the next one.
-struct WarpRows {
-    std::uint32_t first = (blockIdx.x * row_threads + threadIdx.x) / warp_lanes;
-    std::uint32_t step = gridDim.x * row_warps;
-};
+/// Waits for the previous kernel, and then calls use(r, lane) for every row r of the warp; there are `*rows`, in device
+/// memory.
+template <class Use>
+__device__ __forceinline__ void for_each_row_of_warp(const std::uint32_t* rows, const Use& use) {
+    ptx::let_next_kernel_start();
+    ptx::wait_for_previous_kernel();
+    const std::uint32_t count = *rows;
+    const std::uint32_t lane = threadIdx.x % warp_lanes;
+    const std::uint32_t first = (blockIdx.x * row_threads + threadIdx.x) / warp_lanes;
+    const std::uint32_t step = gridDim.x * row_warps;
+    for (std::uint32_t r = first; r < count; r += step) {
+        use(r, lane);
+    }
+}
 
 /// Copies `count` values by a warp, four pieces of 16 bytes in flight at a time, unless they are fp32 and not so
 /// aligned; 16-bit values come in multiples of 8.
