@@ -111,17 +111,55 @@ TEST(LadderReport, GivesJsonWithNullForWhatIsNotKnown) {
     EXPECT_EQ(json.at("rungs").at(1).at("right"), false);
 }
 
-TEST(LadderReport, DrawsABarForEachRungThatRan) {
-    RungResult skipped = some_rung();
-    skipped.name = "never";
-    skipped.skipped = "why";
+TEST(LadderReport, DrawsABarWithItsFiguresForEachRungThatRan) {
+    RungResult metered = some_rung();
+    metered.rate.joules_per_tflop = 1.054;
+    RungResult lonely = some_rung();
+    lonely.peer = {};
+    lonely.rate = {.tflops = 0.05};
 
-    const std::string picture = bars({.device = "a <GPU>", .peer = "a library", .rungs = {some_rung(), skipped}});
+    const std::string picture = bars({.device = "a <GPU>", .peer = "a library", .rungs = {metered, lonely}});
 
     EXPECT_THAT(picture, HasSubstr("12 TMA &amp; wgmma (bf16)"));
-    EXPECT_THAT(picture, HasSubstr("75.0 %, 450 TFLOP/s"));
+    EXPECT_THAT(picture, HasSubstr("width=\"315.0\" height=\"16\" fill=\"#3a7d44\""));
+    EXPECT_THAT(picture, HasSubstr(">75.0 %, 450 TFLOP/s, 1500 MHz, 1.05 J/TFLOP</text>"));
+    EXPECT_THAT(picture, HasSubstr(">-, 0.050 TFLOP/s</text>"));
     EXPECT_THAT(picture, HasSubstr("a &lt;GPU&gt;"));
-    EXPECT_THAT(picture, Not(HasSubstr("never")));
+    EXPECT_THAT(picture, Not(HasSubstr("WRONG")));
+    EXPECT_THAT(picture, Not(HasSubstr("<path")));
+}
+
+TEST(LadderReport, DrawsAWrongRungUnlikeARightOne) {
+    RungResult wrong = some_rung();
+    wrong.error = 1e-2;
+
+    const std::string picture = bars({.device = "a GPU", .peer = "a library", .rungs = {wrong}});
+
+    EXPECT_THAT(picture, HasSubstr(">WRONG, 75.0 %, 450 TFLOP/s, 1500 MHz</text>"));
+    EXPECT_THAT(picture, HasSubstr("stroke-dasharray"));
+    EXPECT_THAT(picture, Not(HasSubstr("#3a7d44")));
+}
+
+TEST(LadderReport, SaysInThePictureWhyARungWasSkipped) {
+    RungResult skipped = some_rung();
+    skipped.skipped = "k < 64";
+
+    const std::string picture = bars({.device = "a GPU", .peer = "a library", .rungs = {skipped}});
+
+    EXPECT_THAT(picture, HasSubstr("12 TMA &amp; wgmma (bf16)"));
+    EXPECT_THAT(picture, HasSubstr(">skipped: k &lt; 64</text>"));
+    EXPECT_THAT(picture, Not(HasSubstr("TFLOP")));
+}
+
+TEST(LadderReport, MarksABarThatIsLongerThanThePicture) {
+    RungResult fits = some_rung();
+    fits.rate.tflops = 690;
+    RungResult longer = some_rung();
+    longer.rate.tflops = 1000;
+
+    EXPECT_THAT(bars({.device = "a GPU", .peer = "a library", .rungs = {fits}}), Not(HasSubstr("<path")));
+    EXPECT_THAT(bars({.device = "a GPU", .peer = "a library", .rungs = {longer}}),
+                AllOf(HasSubstr("width=\"483.0\""), HasSubstr("<path"), HasSubstr(">166.7 %, 1000 TFLOP/s")));
 }
 
 }  // namespace

@@ -153,6 +153,18 @@ TEST(CommandLine, SaysWhyTheRungsOfAGpuAreNotThere) {
         << result.err;
 }
 
+TEST(CommandLine, DrawsTheRungsThatAreAskedFor) {
+    const ProcessResult result =
+        sluice({"ladder", "--host", "--svg", "--m", "33", "--n", "17", "--k", "5", "--rungs", "1-2", "--seconds", "0"});
+
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_TRUE(result.out.starts_with("<svg ")) << result.out;
+    EXPECT_TRUE(result.out.ends_with("</svg>\n")) << result.out;
+    EXPECT_NE(result.out.find(">1 naive (fp32)</text>"), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find(">2 blocked (fp32)</text>"), std::string::npos) << result.out;
+    EXPECT_EQ(result.out.find("oneDNN (fp32)"), std::string::npos) << result.out;
+}
+
 TEST(CommandLine, RefusesAJobFileThatCannotBeOpened) {
     for (const char* command : {"run", "check"}) {
         EXPECT_EQ(sluice({command, "none.toml"}).exit_code, 66);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace sluice::ladder {
 namespace {
@@ -29,6 +30,50 @@ std::string escaped_xml(const std::string& text) {
         result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
     }
     return result;
+}
+
+// Places in the picture, in pixels.
+constexpr int first_row = 54;
+constexpr int row_height = 22;
+constexpr int bars_x = 290;
+constexpr int whole = 420;     // of 100 %
+constexpr int most_bar = 483;  // of 115 % and all above
+constexpr int figures_x = bars_x + most_bar + 12;
+
+/// What was measured, beside a bar.
+std::string figures(const RungResult& rung) {
+    const std::optional<double> percent = share(rung);
+    const auto and_of = [](const std::optional<double>& value, int digits, std::string_view unit) {
+        return value ? fmt::format(", {:.{}f} {}", *value, digits, unit) : std::string();
+    };
+    return fmt::format("{}{}, {:.{}f} TFLOP/s{}{}", rung.right() ? "" : "WRONG, ",
+                       percent ? fmt::format("{:.1f} %", *percent) : "-", rung.rate.tflops,
+                       rung.rate.tflops < 100 ? 3 : 0, and_of(rung.rate.clock_mhz, 0, "MHz"),
+                       and_of(rung.rate.joules_per_tflop, 2, "J/TFLOP"));
+}
+
+/// A rung's name with its bar, or with why it was skipped. A wrong one's bar is an outline, and a bar that is cut at
+/// its end has two gaps there.
+std::string row_of(const RungResult& rung, int y) {
+    const std::string name = fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} {} ({})</text>\n", bars_x - 8,
+                                         y + 15, rung.number, escaped_xml(rung.name), rung.precision);
+    if (!rung.skipped.empty()) {
+        return name + fmt::format("<text x=\"{}\" y=\"{}\" fill=\"#777\">skipped: {}</text>\n", bars_x + 6, y + 15,
+                                  escaped_xml(rung.skipped));
+    }
+    constexpr int height = row_height - 6;
+    const std::string_view fill = !rung.right()              ? "white\" stroke=\"#c1121f\" stroke-dasharray=\"4 3"
+                                  : rung.precision == "bf16" ? "#3a7d44"
+                                                             : "#2f6690";
+    const double bar = share(rung).value_or(0) / 100 * whole;
+    std::string row = name + fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n",
+                                         bars_x, y + 3, std::min<double>(bar, most_bar), height, fill);
+    if (bar > most_bar) {
+        row += fmt::format("<path d=\"M{0} {2}l6 {3}M{1} {2}l6 {3}\" stroke=\"white\" stroke-width=\"3\"/>\n",
+                           bars_x + most_bar - 24, bars_x + most_bar - 15, y + 3 + height, -height);
+    }
+    return row + fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>\n", figures_x, y + 15,
+                             rung.right() ? "" : " fill=\"#c1121f\"", figures(rung));
 }
 
 nlohmann::json number(const std::optional<double>& value) {
@@ -76,39 +121,21 @@ std::string table_line(const RungResult& rung) {
 }
 
 std::string bars(const LadderResult& result) {
-    constexpr int line = 22;
-    constexpr int label = 290;
-    constexpr int whole = 420;  // of 100 %
-    constexpr int top = 54;
-    constexpr int width = label + whole + 250;
-    constexpr double longest = 1.15;
-    const auto ran = std::ranges::count_if(result.rungs, [](const RungResult& r) { return r.skipped.empty(); });
-    const int height = top + static_cast<int>(ran) * line + 30;
+    const int height = first_row + static_cast<int>(result.rungs.size()) * row_height + 30;
     std::string svg = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
         "font-family=\"sans-serif\" font-size=\"13\">\n"
         "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
         "<text x=\"10\" y=\"20\" font-weight=\"bold\">Matrix products on {2}</text>\n"
         "<text x=\"10\" y=\"38\" fill=\"#555\">share of {3} in the same windows</text>\n",
-        width, height, escaped_xml(result.device), escaped_xml(result.peer));
-    int y = top;
+        figures_x + 380, height, escaped_xml(result.device), escaped_xml(result.peer));
+    int y = first_row;
     for (const RungResult& rung : result.rungs) {
-        if (!rung.skipped.empty()) {
-            continue;
-        }
-        const std::optional<double> percent = share(rung);
-        const double bar = std::min(percent.value_or(0) / 100, longest) * whole;
-        svg += fmt::format(
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} {} ({})</text>\n"
-            "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"/>\n"
-            "<text x=\"{:.1f}\" y=\"{}\">{}, {:.3g} TFLOP/s</text>\n",
-            label - 8, y + 15, rung.number, escaped_xml(rung.name), rung.precision, label, y + 3, bar, line - 6,
-            rung.precision == "bf16" ? "#3a7d44" : "#2f6690", label + bar + 6, y + 15,
-            percent ? fmt::format("{:.1f} %", *percent) : "-", rung.rate.tflops);
-        y += line;
+        svg += row_of(rung, y);
+        y += row_height;
     }
-    svg += fmt::format("<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" stroke=\"#c1121f\"/>\n", label + whole,
-                       top - 4, y + 4);
+    svg += fmt::format("<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\" stroke=\"#c1121f\"/>\n", bars_x + whole,
+                       first_row - 4, y + 4);
     return svg + "</svg>\n";
 }
 

@@ -11,7 +11,7 @@ namespace sluice::ladder {
 [[nodiscard]] std::string table_line(const RungResult& rung);
 [[nodiscard]] std::string table_foot(const LadderResult& result);
 
-/// SVG bar chart of each rung's share of the library's rate.
+/// SVG bar chart of each rung's share of the library's rate, with its other figures; says what is wrong or skipped.
 [[nodiscard]] std::string bars(const LadderResult& result);
 
 /// All figures as a JSON object; unknown ones are null.
