@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/device/cuda.hpp"
+#include "tools/bench/ladder/cuda/plain.hpp"
 #include "tools/bench/ladder/ladder.hpp"
 
 namespace sluice::ladder {
@@ -20,6 +22,17 @@ protected:
         }
     }
 };
+
+TEST_F(CudaLadder, DrawsNoOperandThatIsZero) {
+    constexpr std::uint32_t seed_of_largest = 12;  // among these draws is one whose first 24 bits are all ones
+    constexpr std::size_t count = std::size_t{1} << 20U;
+    const auto device = make_cuda_device(0);
+    Buffer values = device->allocate(MemorySpace::pinned, count * sizeof(float));
+
+    fill_normal(values.bytes().data(), count, Precision::fp32, 1, seed_of_largest);
+
+    EXPECT_EQ(std::ranges::count(values.as<float>(), 0.0F), 0);
+}
 
 TEST_F(CudaLadder, ComputesEveryRungRight) {
     for (const std::uint32_t k : {64U, 448U}) {

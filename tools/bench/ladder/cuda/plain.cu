@@ -80,7 +80,7 @@ __global__ void fill(T* to, std::size_t count, float deviation, std::uint32_t se
             x ^= x >> 16;
             return x;
         };
-        const float u = (static_cast<float>(next() >> 8) + 0.5F) * 0x1p-24F;
+        const float u = (static_cast<float>(next() >> 9) + 0.5F) * 0x1p-23F;  // exact: neither 0 nor 1
         const float v = static_cast<float>(next() >> 8) * 0x1p-24F;
         const float value = deviation * sqrtf(-2 * logf(u)) * cosf(6.283185307F * v);
         if constexpr (sizeof(T) == 2) {

@@ -8,7 +8,8 @@ namespace sluice::ladder {
 /// NaN if any element of `out` is, as unwritten memory is. Synchronises with the device.
 [[nodiscard]] double error_beside_plain(const Size& size, Precision precision, const Operands& operands);
 
-/// Fills memory with normally distributed values, different for each seed. Synchronises with the device.
+/// Fills memory with normally distributed values, none of them 0, different for each seed. Synchronises with the
+/// device.
 void fill_normal(void* to, std::size_t count, Precision precision, float deviation, std::uint32_t seed);
 
 }  // namespace sluice::ladder
