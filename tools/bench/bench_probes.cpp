@@ -2,7 +2,7 @@
 //   bench_probes tiles    Gemm at the shapes of models: rate, clock and energy of the chosen tile, also chained, beside
 //                         cuBLASLt, and of every other tile beside the chosen one
 //   bench_probes larger   the same at the shapes of GPT-2 medium, large and XL
-//   bench_probes beside   a product on some multiprocessors while others read memory
+//   bench_probes beside   a product on some multiprocessors while others read memory: rates, clock, power
 //   bench_probes loop     what a round of a loop on the device costs, beside the same kernels without a loop
 // All without an argument.
 #include <fmt/format.h>

@@ -214,9 +214,10 @@ double time_head(double seconds, cudaStream_t stream) {
     ladder::Windows windows(operands.sets(), stream);
     const ladder::CublasPeer library({.m = text_rows, .n = padded_vocabulary, .k = depth, .precision = Precision::bf16},
                                      operands.of_library(0), stream);
-    const std::vector<ladder::Window> seen = windows.in_turn(
-        [&](std::size_t set, cudaStream_t s) { heads[set].enqueue(s); },
-        [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); }, seconds);
+    const std::vector<ladder::Window> seen =
+        windows.in_turn({[&](std::size_t set, cudaStream_t s) { heads[set].enqueue(s); },
+                         [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); }},
+                        seconds);
     const double flop = 2.0 * text_rows * vocabulary * depth;
     print_window(fmt::format("cuBLASLt, the best of {}", library.tried()), seen[1], flop);
     return print_beside("chained, as models launch it", seen, "cuBLASLt", flop);
@@ -254,8 +255,8 @@ void time_tiles(bool of_larger, cudaStream_t stream) {
         const auto of_library = [&](std::size_t set, cudaStream_t s) { library.enqueue(operands.of_library(set), s); };
         const std::vector<Gemm> chosen = make_products(product, operands, {});
         const std::vector<Gemm> chained = make_products(product, operands, {.chained = true});
-        const std::vector<ladder::Window> apart = windows.in_turn(enqueuing(chosen), of_library, seconds);
-        const std::vector<ladder::Window> in_chain = windows.in_turn(enqueuing(chained), of_library, seconds);
+        const std::vector<ladder::Window> apart = windows.in_turn({enqueuing(chosen), of_library}, seconds);
+        const std::vector<ladder::Window> in_chain = windows.in_turn({enqueuing(chained), of_library}, seconds);
         print_window(fmt::format("cuBLASLt, the best of {}", library.tried()), apart[1], product.flop());
         const double share = print_beside(describe(chosen[0].tile()), apart, "cuBLASLt", product.flop());
         const double share_chained = print_beside("chained, as models launch it", in_chain, "cuBLASLt", product.flop());
@@ -267,7 +268,7 @@ void time_tiles(bool of_larger, cudaStream_t stream) {
             if (tile != chosen[0].tile_number()) {
                 const std::vector<Gemm> other = make_products(product, operands, {.tile = tile});
                 print_beside("  " + describe(tiles[tile]),
-                             windows.in_turn(enqueuing(other), enqueuing(chosen), seconds), "the chosen",
+                             windows.in_turn({enqueuing(other), enqueuing(chosen)}, seconds), "the chosen",
                              product.flop());
             }
         }

@@ -82,13 +82,16 @@ Window Windows::sustained(const Product& product, double seconds) {
             .joules_per_call = before && after ? std::optional((*after - *before) / calls) : std::nullopt};
 }
 
-std::vector<Window> Windows::in_turn(const Product& a, const Product& b, double seconds) {
-    static_cast<void>(sustained(b, seconds));
-    const Window a1 = sustained(a, seconds);
-    const Window b1 = sustained(b, seconds);
-    const Window b2 = sustained(b, seconds);
-    const Window a2 = sustained(a, seconds);
-    return {mean(a1, a2), mean(b1, b2)};
+std::vector<Window> Windows::in_turn(const std::vector<Product>& candidates, double seconds) {
+    static_cast<void>(sustained(candidates.back(), seconds));
+    std::vector<Window> seen;
+    for (const Product& candidate : candidates) {
+        seen.push_back(sustained(candidate, seconds));
+    }
+    for (std::size_t i = candidates.size(); i-- > 0;) {
+        seen[i] = mean(seen[i], sustained(candidates[i], seconds));
+    }
+    return seen;
 }
 
 }  // namespace sluice::ladder

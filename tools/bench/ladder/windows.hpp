@@ -34,9 +34,9 @@ public:
     /// Calls back to back for at least `seconds`.
     [[nodiscard]] Window sustained(const Product& product, double seconds);
 
-    /// Means of two candidates over windows A B B A, after an uncounted one of B: the device is equally warm in all
-    /// windows, and drift affects both.
-    [[nodiscard]] std::vector<Window> in_turn(const Product& a, const Product& b, double seconds);
+    /// Means of candidates over windows A B B A, or A B C C B A, after an uncounted one of the last: the device is
+    /// equally warm in all windows, and drift affects all alike.
+    [[nodiscard]] std::vector<Window> in_turn(const std::vector<Product>& candidates, double seconds);
 
 private:
     double time(const Product& product, int calls);

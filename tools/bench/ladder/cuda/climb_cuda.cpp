@@ -91,7 +91,7 @@ public:
             return;
         }
         const double library_single = windows_->single_call(library);
-        const std::vector<Window> seen = windows_->in_turn(product, library, options.seconds);
+        const std::vector<Window> seen = windows_->in_turn({product, library}, options.seconds);
         result.rate = rate(seen[0], single);
         result.peer = rate(seen[1], library_single);
     }
