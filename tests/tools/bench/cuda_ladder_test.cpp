@@ -43,6 +43,8 @@ TEST_F(CudaLadder, ComputesEveryRungRight) {
             EXPECT_TRUE(!rung.skipped.empty() || rung.right()) << rung.number << " " << rung.name << ": " << rung.error;
             EXPECT_EQ(rung.error_with_rounding.has_value(), rung.number == 20 && rung.skipped.empty());
             EXPECT_LT(rung.error_with_rounding.value_or(0), 0.05);  // 2^-4 at most for each value of two
+            const bool has_ways = rung.number == 11 || rung.number >= 18;
+            EXPECT_EQ(rung.path.empty(), !has_ways || !rung.skipped.empty()) << rung.number << ": " << rung.path;
         }
     }
 }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "core/device/cuda_error.hpp"
 #include "kernels/cuda/decoder/product/float_product.hpp"
@@ -76,7 +77,8 @@ MadeProduct make_two_parts(const Size& size, const Operands& operands) {
                                          .stride = size.n,
                                          .bests = nullptr,
                                          .active = rows->as<std::uint32_t>()});
-    return {[a, b, rows, product](cudaStream_t stream) { product.enqueue(stream); }};
+    return {[a, b, rows, product](cudaStream_t stream) { product.enqueue(stream); },
+            "wgmma fp16, tiles of " + std::to_string(product.tile_columns()) + " columns"};
 }
 
 }  // namespace
