@@ -15,8 +15,8 @@
 #include "kernels/cuda/tensor_map.hpp"
 #include "tools/bench/ladder/cuda/rungs.hpp"
 
-/// Shared by rungs 13 to 17: tiles of 128 x 256, two consumer warpgroups, one producer, a ring of stages of depth 64.
-/// Each rung adds one step to the one before.
+/// The kernel of rungs 13 to 17, which are settings of it (Roles), each with one more than the one before: tiles of
+/// 128 x 256, two consumer warpgroups, one producer, a ring of stages of depth 64.
 namespace sluice::ladder::hopper {
 
 struct Roles {

@@ -1,5 +1,5 @@
 // 1, naive: a thread computes one element, and neighbours in a warp lie in one column. Each of their loads of a, and
-// each store, touches a row of its own: 32 times the bytes that are asked for move.
+// each store, touches a row of its own: 32 sectors of 32 bytes move for what fits into four.
 #include "tools/bench/ladder/cuda/fp32.cuh"
 
 namespace sluice::ladder {

@@ -1,6 +1,7 @@
 // 14, persistent: a block for each multiprocessor computes tile after tile, so that the copies of the next begin while
 // this one is stored, and nothing is set up twice. Tiles run in groups of 16 rows: what is computed at the same time is
-// about square, and the second-level cache serves most of what it reads.
+// about square, and the second-level cache serves most of what it reads. A setting of hopper.cuh's kernel:
+// Roles::persistent.
 #include "tools/bench/ladder/cuda/hopper.cuh"
 
 namespace sluice::ladder {

@@ -1,6 +1,6 @@
 // 15, parity barriers: one thread of a warpgroup arrives where all 128 did, and nobody arrives just to wait: the others
 // look at the parity of the phase. The barriers' traffic in shared memory falls from hundreds of operations a stage to
-// three.
+// three. A setting of hopper.cuh's kernel: Roles::parity.
 #include "tools/bench/ladder/cuda/hopper.cuh"
 
 namespace sluice::ladder {

@@ -1,6 +1,6 @@
 // 16, multicast: two blocks of a cluster, one tile below the other, need the same columns of b. Each copies half of
 // them to both: a third less leaves the second-level cache. The chip is bound by power, and bytes that do not move cost
-// none.
+// none. A setting of hopper.cuh's kernel: Roles::multicast.
 #include "tools/bench/ladder/cuda/hopper.cuh"
 
 namespace sluice::ladder {

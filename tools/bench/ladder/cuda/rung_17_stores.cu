@@ -1,5 +1,6 @@
 // 17, overlapped stores: results go through shared memory to the copy engine, in whole rows of 128 bytes, and leave
-// while the next tile is multiplied; before, each thread stored four bytes at a time and waited.
+// while the next tile is multiplied; before, each thread stored four bytes at a time and waited. A setting of
+// hopper.cuh's kernel: Roles::stores.
 #include "tools/bench/ladder/cuda/hopper.cuh"
 
 namespace sluice::ladder {
