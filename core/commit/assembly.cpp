@@ -10,10 +10,12 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t copied_at_once = std::uint64_t{8} << 20;
+constexpr std::uint64_t parts_of_room = 4;  // free for the parts to come while one is copied
 
 }  // namespace
 
-Assembly::Assembly(const std::filesystem::path& path) : file_(File::create(path)) {
+Assembly::Assembly(const std::filesystem::path& path, std::function<std::uint64_t()> free)
+    : free_(std::move(free)), file_(File::create(path)) {
     thread_ = std::jthread([this](const std::stop_token& stop) {
         name_this_thread("assembly");
         try {
@@ -65,7 +67,7 @@ void Assembly::copy_parts(const std::stop_token& stop) {
         Part part;
         {
             std::unique_lock lock(mutex_);
-            changed_.wait(lock, stop, [this] { return is_complete_ || !waiting_.empty(); });
+            changed_.wait(lock, stop, [this] { return is_complete_ || may_copy(); });
             if (stop.stop_requested() || waiting_.empty()) {
                 return;
             }
@@ -74,6 +76,10 @@ void Assembly::copy_parts(const std::stop_token& stop) {
         }
         copy(part, stop);
     }
+}
+
+bool Assembly::may_copy() const {
+    return !waiting_.empty() && free_() / parts_of_room >= waiting_.front().bytes;
 }
 
 void Assembly::copy(const Part& part, const std::stop_token& stop) {

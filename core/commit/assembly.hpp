@@ -5,6 +5,7 @@
 #include <deque>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -13,11 +14,13 @@
 namespace sluice {
 
 /// The one file of an output in several parts: a thread copies each part into it once that is sealed, while later ones
-/// are computed, so that little is left to do when the output is published. Members are called by one thread at a time.
+/// are computed, so that little is left to do when the output is published. Where space is short it leaves that to the
+/// parts, and copies at the end. Members are called by one thread at a time.
 class Assembly {
 public:
-    /// Throws Error if the file exists or cannot be created.
-    explicit Assembly(const std::filesystem::path& path);
+    /// `free` tells how many bytes may still be written where the file lies. Throws Error if the file exists or cannot
+    /// be created.
+    explicit Assembly(const std::filesystem::path& path, std::function<std::uint64_t()> free);
     /// Removes the file unless finish() returned.
     ~Assembly();
     Assembly(const Assembly&) = delete;
@@ -37,8 +40,10 @@ private:
     };
 
     void copy_parts(const std::stop_token& stop);
+    [[nodiscard]] bool may_copy() const;
     void copy(const Part& part, const std::stop_token& stop);
 
+    std::function<std::uint64_t()> free_;
     File file_;
     std::uint64_t bytes_ = 0;  // copied
     bool is_finished_ = false;

@@ -135,7 +135,7 @@ void Committer::assemble() {
     }
     for (; assembled_ < sealed_.size(); ++assembled_) {
         if (!assembly_) {
-            assembly_.emplace(attempt_.folder() / "whole.bin");
+            assembly_.emplace(attempt_.folder() / "whole.bin", [this] { return free_bytes(attempt_.folder()); });
         }
         const SealedPart& part = sealed_[assembled_];
         assembly_->add(part_file(attempt_.folder(), part.part), part.bytes);
@@ -157,6 +157,7 @@ void Committer::guarded(Action&& action) {
     try {
         action();
     } catch (const Error& error) {
+        assembly_.reset();  // its space may be what is missing
         if (error.code() != ExitCode::superseded) {
             attempt_.check_fence();
         }

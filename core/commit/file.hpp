@@ -119,6 +119,9 @@ void remove_folder(const std::filesystem::path& path);
 /// Status of what is at `path`, without following links; nullopt: nothing.
 [[nodiscard]] std::optional<struct ::stat> status_of(const std::filesystem::path& path);
 
+/// Bytes that may still be written to the file system on which `path` lies; the most there are if it does not tell.
+[[nodiscard]] std::uint64_t free_bytes(const std::filesystem::path& path);
+
 /// Whether both exist and are the same file under two names.
 [[nodiscard]] bool same_file(const std::filesystem::path& one, const std::filesystem::path& other);
 

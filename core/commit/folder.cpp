@@ -1,18 +1,21 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 
 #include "core/commit/file.hpp"
 #include "core/commit/file_effect.hpp"
 #include "core/commit/held_folder.hpp"
 #include "core/error.hpp"
+#include "core/input/checked.hpp"
 #include "core/process/fault_point.hpp"
 
 namespace sluice {
@@ -145,6 +148,14 @@ std::optional<struct ::stat> status_of(const std::filesystem::path& path) {
         fail_on_file(path, "look at", error);
     }
     return status;
+}
+
+std::uint64_t free_bytes(const std::filesystem::path& path) {
+    struct statvfs status = {};
+    if (::statvfs(path.c_str(), &status) != 0 || status.f_blocks == 0) {
+        return std::numeric_limits<std::uint64_t>::max();
+    }
+    return checked_multiply(status.f_bavail, status.f_frsize).value_or(std::numeric_limits<std::uint64_t>::max());
 }
 
 bool same_file(const std::filesystem::path& one, const std::filesystem::path& other) {

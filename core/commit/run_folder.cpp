@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <limits>
@@ -145,13 +144,10 @@ void check_space(const RunPaths& paths, const PartPlan& plan, std::uint64_t outp
     const bool is_assembled = paths.layout == OutputLayout::file && plan.parts() > 1;
     const std::uint64_t bytes =
         checked_multiply(output_bytes, is_assembled ? 2 : 1).value_or(std::numeric_limits<std::uint64_t>::max());
-    struct statvfs status = {};
-    if (bytes == 0 || status_of(paths.attempts()) || ::statvfs(where_it_goes(paths).c_str(), &status) != 0 ||
-        status.f_blocks == 0) {
-        return;  // unknown need, or a file system that does not tell: writing finds out
+    if (bytes == 0 || status_of(paths.attempts())) {
+        return;  // unknown need: writing finds out
     }
-    const std::uint64_t available =
-        checked_multiply(status.f_bavail, status.f_frsize).value_or(std::numeric_limits<std::uint64_t>::max());
+    const std::uint64_t available = free_bytes(where_it_goes(paths));
     if (bytes > available) {
         throw Error(ExitCode::cannot_create,
                     {.id = "E-OUT-026",

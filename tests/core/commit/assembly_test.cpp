@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <random>
 #include <string>
 #include <thread>
@@ -13,6 +16,10 @@
 
 namespace sluice::test {
 namespace {
+
+std::uint64_t plenty() {
+    return std::numeric_limits<std::uint64_t>::max();
+}
 
 class AssemblyTest : public testing::Test {
 protected:
@@ -38,7 +45,7 @@ private:
 };
 
 TEST_F(AssemblyTest, HoldsAllPartsInTheirOrder) {
-    Assembly assembly(whole());
+    Assembly assembly(whole(), plenty);
     for (const std::size_t bytes : {std::size_t{1000}, (std::size_t{20} << 20) + 1, std::size_t{0}, std::size_t{7}}) {
         const std::filesystem::path next = part(bytes);
         assembly.add(next, bytes);
@@ -50,7 +57,7 @@ TEST_F(AssemblyTest, HoldsAllPartsInTheirOrder) {
 }
 
 TEST_F(AssemblyTest, CopiesAPartBeforeTheNextOneIsThere) {
-    Assembly assembly(whole());
+    Assembly assembly(whole(), plenty);
     assembly.add(part(1000), 1000);
     while (std::filesystem::file_size(whole()) < 1000) {  // ends when it is copied, or with the test's time limit
         std::this_thread::yield();
@@ -62,14 +69,31 @@ TEST_F(AssemblyTest, CopiesAPartBeforeTheNextOneIsThere) {
     EXPECT_TRUE(contents(whole()) == all());
 }
 
+TEST_F(AssemblyTest, LeavesShortSpaceToThePartsToCome) {
+    std::atomic<int> asked = 0;
+    Assembly assembly(whole(), [&asked] {
+        ++asked;
+        return 3999;
+    });
+    assembly.add(part(1000), 1000);
+    while (asked == 0) {
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(std::filesystem::file_size(whole()), 0U);
+
+    EXPECT_EQ(assembly.finish(), whole());
+
+    EXPECT_TRUE(contents(whole()) == all());
+}
+
 TEST_F(AssemblyTest, LeavesNoFileThatIsNotFinished) {
     {
-        Assembly assembly(whole());
+        Assembly assembly(whole(), plenty);
         assembly.add(part(1000), 1000);
     }
     EXPECT_FALSE(std::filesystem::exists(whole()));
     {
-        Assembly assembly(whole());
+        Assembly assembly(whole(), plenty);
         EXPECT_EQ(assembly.finish(), whole());
     }
     EXPECT_EQ(contents(whole()), "");
@@ -77,7 +101,7 @@ TEST_F(AssemblyTest, LeavesNoFileThatIsNotFinished) {
 
 TEST_F(AssemblyTest, TellsAtTheEndWhatFailed) {
     {
-        Assembly assembly(whole());
+        Assembly assembly(whole(), plenty);
         assembly.add(part(10), 10);
         assembly.add(whole().parent_path() / "missing", 10);
         assembly.add(part(10), 10);
@@ -86,7 +110,7 @@ TEST_F(AssemblyTest, TellsAtTheEndWhatFailed) {
     EXPECT_FALSE(std::filesystem::exists(whole()));
 
     arm_fault("copy=errno:ENOSPC");
-    Assembly assembly(whole());
+    Assembly assembly(whole(), plenty);
     assembly.add(part(10), 10);
     EXPECT_EQ(code_of([&] { static_cast<void>(assembly.finish()); }), "74 E-IO-002");
 }
@@ -94,7 +118,7 @@ TEST_F(AssemblyTest, TellsAtTheEndWhatFailed) {
 TEST_F(AssemblyTest, ReplacesNoFile) {
     write_file(whole(), "mine");
 
-    EXPECT_THROW(Assembly{whole()}, Error);
+    EXPECT_THROW(Assembly(whole(), plenty), Error);
 
     EXPECT_EQ(contents(whole()), "mine");
 }
