@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +17,8 @@
 #include "apps/gpt2/tokenizer.hpp"
 #include "apps/text_model.hpp"
 #include "core/error.hpp"
+#include "core/files/opened_file.hpp"
+#include "core/files/paths.hpp"
 #include "kernels/decoder.hpp"
 #include "kernels/kernels.hpp"
 
@@ -23,8 +27,7 @@ namespace {
 
 constexpr const char* or_ids = ", or give and take token ids: generate.prompts and generate.results = \"ids\"";
 constexpr const char* where_checkpoints_come_from =
-    "a checkpoint's files lie beside each other, as \"huggingface-cli download gpt2\" leaves them (docs/gpt2.md); "
-    "where they do not, set {}";
+    "a checkpoint's files lie beside each other, as \"huggingface-cli download gpt2\" leaves them (docs/gpt2.md); ";
 
 class LoadedGpt2 final : public LoadedApp {
 public:
@@ -95,11 +98,15 @@ public:
     ProductWork product_work(Precision precision) const noexcept override { return product_work_of_texts(precision); }
 
     std::vector<AppFile> files() const override {
+        refuse_missing_weights();
         std::vector<AppFile> files;
         const auto add = [&](const char* name, const std::optional<std::filesystem::path>& path,
                              const char* more = "") {
             if (path && settings_.find(name) == nullptr) {
-                files.push_back({.name = name, .path = *path, .hint = hint_for_missing_file(name, more)});
+                files.push_back(
+                    {.name = name,
+                     .path = *path,
+                     .hint = fmt::format("{}where they do not, set {}{}", where_checkpoints_come_from, name, more)});
             }
         };
         if (needs_config()) {
@@ -115,7 +122,10 @@ public:
         }
         if (settings_.weights() != nullptr) {
             for (const std::filesystem::path& shard : shards_of(*settings_.weights())) {
-                files.push_back({.name = fmt::format("model.weights: {}", shard.filename().native()), .path = shard});
+                files.push_back(
+                    {.name = fmt::format("model.weights: {}", shard.filename().native()),
+                     .path = shard,
+                     .hint = fmt::format("{}fetch this one, which the index names", where_checkpoints_come_from)});
             }
         }
         return files;
@@ -154,14 +164,28 @@ public:
     }
 
 private:
-    /// Where the weights are not there either, it is their path that is wrong.
-    [[nodiscard]] std::string hint_for_missing_file(const char* name, const char* more) const {
-        const std::filesystem::path* const weights = settings_.weights();
-        std::error_code unknown;
-        if (weights != nullptr && !std::filesystem::exists(*weights, unknown)) {
-            return fmt::format("correct model.weights: there is no {} either", quoted(weights->native()));
+    /// Before the files that are looked for beside them.
+    void refuse_missing_weights() const {
+        if (settings_.weights() == nullptr) {
+            return;
         }
-        return fmt::format(where_checkpoints_come_from, name) + more;
+        const std::filesystem::path& weights = *settings_.weights();
+        const OpenedFile opened = open_file(weights);
+        if (opened.error != ENOENT && !opened.is_folder()) {
+            return;  // whoever reads them finds out
+        }
+        std::string hint =
+            hint_for_missing(fmt::format("{}correct model.weights", where_checkpoints_come_from), weights);
+        for (const char* const name : {"model.safetensors.index.json", "model.safetensors"}) {
+            const std::filesystem::path other = (opened.is_folder() ? weights : weights.parent_path()) / name;
+            std::error_code unknown;
+            if (std::filesystem::exists(other, unknown)) {
+                hint = fmt::format("name {}, which is there", quoted(other.native()));
+            }
+        }
+        throw Error(
+            ExitCode::no_input,
+            {.id = "E-MOD-036", .where = escaped(weights.native()), .what = opened.problem(), .hint = std::move(hint)});
     }
 
     [[nodiscard]] bool needs_config() const {

@@ -235,6 +235,44 @@ TEST(Gpt2App, TellsWhichFilesItHasFoundItself) {
     EXPECT_EQ(names(), std::vector<std::string>{});  // it wants a tokenizer.json
 }
 
+TEST(Gpt2App, SaysWhereMissingWeightsComeFromOrWhatLiesThereInstead) {
+    const TemporaryFolder folder;
+    const auto hint_for = [&](const std::filesystem::path& weights) {
+        AppSettings settings = settings_for_ids();
+        settings.set_weights(weights);
+        const Error error = test::error_of([&] { return gpt2_app().open(settings)->files(); });
+        EXPECT_EQ(error.code(), ExitCode::no_input);
+        EXPECT_EQ(error.text().id, "E-MOD-036");
+        EXPECT_EQ(error.text().where, weights.native());
+        return error.text().hint;
+    };
+    const std::string whole = (folder.path() / "model.safetensors").native();
+    const std::string index = whole + ".index.json";
+
+    EXPECT_THAT(hint_for(whole), testing::HasSubstr("huggingface-cli download gpt2"));
+    EXPECT_THAT(hint_for(index), testing::HasSubstr("huggingface-cli download gpt2"));
+    EXPECT_THAT(hint_for(folder.path()), testing::HasSubstr("huggingface-cli download gpt2"));
+    test::write_file(index, R"({"weight_map": {"a": "a.safetensors"}})");
+    EXPECT_EQ(hint_for(whole), "name '" + index + "', which is there");
+    EXPECT_EQ(hint_for(folder.path()), "name '" + index + "', which is there");
+    std::filesystem::remove(index);
+    test::write_file(whole, "");
+    EXPECT_EQ(hint_for(index), "name '" + whole + "', which is there");
+}
+
+TEST(Gpt2App, SaysWhereAMissingFileOfSeveralComesFrom) {
+    const TemporaryFolder folder;
+    const std::filesystem::path index = folder.path() / "model.safetensors.index.json";
+    test::write_file(index, R"({"weight_map": {"a": "a.safetensors"}})");
+    AppSettings settings = settings_for_ids();
+    settings.set_weights(index);
+
+    const AppFile shard = gpt2_app().open(settings)->files().back();
+
+    EXPECT_EQ(shard.name, "model.weights: a.safetensors");
+    EXPECT_THAT(shard.hint, testing::HasSubstr("huggingface-cli download gpt2"));
+}
+
 TEST(Gpt2App, FitsPromptsAndContinuationsIntoTheModelsPositions) {
     const TemporaryFolder folder;
     test::write_file(folder.path() / "config.json", test::config_json(test::small_config()).dump());

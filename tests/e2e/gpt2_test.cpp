@@ -317,7 +317,7 @@ TEST_F(Gpt2, SaysWhatIsMissingOrDoesNotFit) {
     std::filesystem::remove(path() / "config.json");
     EXPECT_THAT(err_of(66, {}), HasSubstr("config.json: model.config: cannot open: No such file"));
     EXPECT_THAT(err_of(66, {"model.weights=other/model.safetensors"}),
-                HasSubstr("hint: correct model.weights: there is no 'other/model.safetensors' either\n"));
+                HasSubstr("E-MOD-036]: other/model.safetensors: cannot open: No such file"));
 }
 
 TEST_F(Gpt2, CountsTextsWhoseScoresAreNotFinite) {
