@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <span>
-#include <string_view>
+#include <string>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/input/lfs_pointer.hpp"
@@ -13,31 +16,52 @@
 namespace sluice::gpt2 {
 namespace {
 
-constexpr int deepest_json = 16;
+constexpr std::size_t deepest_json = 16;
 
 [[noreturn]] void refuse_from(std::size_t byte, const SideFile& file, const SideFileErrors& errors) {
     refuse_side_file(errors, file.where, fmt::format("no JSON from byte {} on", byte));
 }
 
-/// Before it is parsed: a callback that the parser asks would take it quadratic time for a list of objects.
-bool is_shallow(std::string_view json) {
-    int depth = 0;
-    bool in_string = false;
-    for (std::size_t at = 0; at < json.size() && depth <= deepest_json; ++at) {
-        const char c = json[at];
-        if (in_string) {
-            in_string = c != '"';
-            at += c == '\\' ? 1 : 0;
-        } else if (c == '[' || c == '{') {
-            ++depth;
-        } else if (c == ']' || c == '}') {
-            --depth;
-        } else {
-            in_string = c == '"';
+/// Looks for what the parser would accept, in linear time: a callback that it asks would take quadratic time for a list
+/// of objects. Stops where the text is no JSON, which the parser then says.
+class StrictnessCheck final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    [[nodiscard]] bool is_too_deep() const { return keys_.size() > deepest_json; }
+    [[nodiscard]] const std::optional<std::string>& repeated_key() const { return repeated_; }
+
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool start_object(std::size_t) override { return begin(); }
+    bool start_array(std::size_t) override { return begin(); }
+    bool end_object() override { return end(); }
+    bool end_array() override { return end(); }
+    bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+
+    bool key(string_t& name) override {
+        if (!keys_.back().insert(name).second) {
+            repeated_ = name;
         }
+        return !repeated_;
     }
-    return depth <= deepest_json;
-}
+
+private:
+    bool begin() {
+        keys_.emplace_back();
+        return !is_too_deep();
+    }
+    bool end() {
+        keys_.pop_back();
+        return true;
+    }
+
+    std::vector<std::unordered_set<std::string>> keys_;  // of the objects and lists that are open
+    std::optional<std::string> repeated_;
+};
 
 }  // namespace
 
@@ -65,8 +89,13 @@ SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors&
 }
 
 nlohmann::json parse_json(const SideFile& file, const SideFileErrors& errors) {
-    if (!is_shallow(file.text)) {
+    StrictnessCheck check;
+    nlohmann::json::sax_parse(file.text, &check);
+    if (check.is_too_deep()) {
         refuse_side_file(errors, file.where, fmt::format("JSON that is nested deeper than {}", deepest_json));
+    }
+    if (check.repeated_key()) {
+        refuse_side_file(errors, file.where, fmt::format("has the key {} twice", quoted(*check.repeated_key())));
     }
     if (const std::size_t zero = file.text.find('\0'); zero != std::string::npos) {  // the parser would end there
         refuse_from(zero + 1, file, errors);

@@ -27,7 +27,7 @@ struct SideFileErrors {
 [[nodiscard]] SideFile read_side_file(const std::filesystem::path& path, const SideFileErrors& errors,
                                       std::uint64_t most);
 
-/// Nested at most 16 deep. Throws Error: bad_data.
+/// Nested at most 16 deep; no object has a key twice. Throws Error: bad_data.
 [[nodiscard]] nlohmann::json parse_json(const SideFile& file, const SideFileErrors& errors);
 
 }  // namespace sluice::gpt2

@@ -297,6 +297,28 @@ TEST(SideFile, IsNestedSixteenDeepAtMost) {
     EXPECT_THROW(static_cast<void>(parse(nested(16, R"("\"", {})"))), Error);
 }
 
+TEST(SideFile, HasNoKeyTwiceInAnObject) {
+    const auto parse = [](const std::string& text) {
+        return test::bad_data_of([&] { return parse_json({text, "config.json"}, {.id = "E-MOD-170", .hint = ""}); });
+    };
+
+    EXPECT_EQ(parse(R"([{"a": {"a": 1}}, {"a": "a", "b": ["a", {"b": 2}]}])"), "none");
+    EXPECT_EQ(parse(R"({"a": 1, "b": {"a": 2, "b": 3}, "a": 1})"), "E-MOD-170 has the key 'a' twice");
+    EXPECT_EQ(parse(R"({"b": [{"k": 1, "\u006b": 2}]})"), "E-MOD-170 has the key 'k' twice");
+    EXPECT_EQ(parse(R"({"a": 1, "a": 2)"), "E-MOD-170 has the key 'a' twice");
+}
+
+TEST_F(Checkpoint, HasAConfigThatSaysEverythingOnce) {
+    std::string json = test::config_json(config_).dump();
+    json.insert(1, R"("n_layer": 3, )");
+    test::write_file(file("config.json"), json);
+
+    const Error error = test::error_of([&] { return read_config(file("config.json")); });
+
+    EXPECT_EQ(error.text().where, file("config.json").native());
+    EXPECT_EQ(error.text().what, "has the key 'n_layer' twice");
+}
+
 TEST_F(Checkpoint, HasAConfigOfFourMebibytesAtMost) {
     std::string json = test::config_json(config_).dump();
     json.resize(std::size_t{4} << 20U, ' ');

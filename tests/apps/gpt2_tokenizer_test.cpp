@@ -206,6 +206,12 @@ TEST_F(TokenizerFiles, AreRefusedWithTheTokenOrLine) {
                   return Tokenizer::from_vocabulary(folder_.path() / "vocab.json", folder_.path() / "merges.txt");
               }).substr(0, 22),
               "E-TOK-055 no JSON from");
+    test::write_file(folder_.path() / "vocab.json", vocab_.dump().insert(1, R"("th": 256, )"));
+    const Error twice = test::error_of(
+        [&] { return Tokenizer::from_vocabulary(folder_.path() / "vocab.json", folder_.path() / "merges.txt"); });
+    EXPECT_EQ(twice.text().id, "E-TOK-055");
+    EXPECT_EQ(twice.text().where, folder_.path() / "vocab.json");
+    EXPECT_EQ(twice.text().what, "has the key 'th' twice");
 }
 
 TEST_F(TokenizerFiles, OfAnotherKindAreRefused) {
