@@ -49,22 +49,21 @@ WeightBlob blob_for(const Config& config, std::string_view from) {
 class Checkpoint {
 public:
     explicit Checkpoint(const std::filesystem::path& weights) : where_(escaped(weights.native())) {
-        if (!is_checkpoint_index(weights)) {
-            readers_.push_back(std::make_unique<TensorReader>(weights));
-        } else {
-            for (const std::filesystem::path& shard : shards_of(weights)) {
-                readers_.push_back(std::make_unique<TensorReader>(shard));
-            }
-        }
-        for (const auto& reader : readers_) {
-            for (const SafetensorsEntry& entry : reader->tensors()) {
-                const auto [other, is_new] = by_name_.emplace(without_prefix(entry.name), Place{reader.get(), &entry});
+        const bool is_index = is_checkpoint_index(weights);
+        for (const std::filesystem::path& file : is_index ? shards_of(weights) : std::vector{weights}) {
+            const TensorReader& reader = *readers_.emplace_back(std::make_unique<TensorReader>(file));
+            for (const SafetensorsEntry& entry : reader.tensors()) {
+                const auto [other, is_new] =
+                    by_name_.emplace(without_prefix(entry.name), Place{&reader, &entry, file.filename().native()});
                 if (!is_new) {
-                    refuse_tensor(entry.name, other->second.reader == reader.get()
+                    refuse_tensor(entry.name, other->second.reader == &reader
                                                   ? fmt::format("is {} once more", quoted(other->second.entry->name))
                                                   : "stands in two files");
                 }
             }
+        }
+        if (is_index) {
+            check_index(weight_map_of(weights));
         }
     }
 
@@ -112,6 +111,7 @@ private:
     struct Place {
         const TensorReader* reader;
         const SafetensorsEntry* entry;
+        std::string file;
     };
 
     static std::string without_prefix(std::string_view name) {
@@ -125,6 +125,28 @@ private:
 
     static StoredValues stored(const Place& place, const std::vector<std::uint64_t>& shape, std::span<float> to) {
         return place.reader->stored({place.entry->name, shape}, to);
+    }
+
+    /// But for what nobody reads: programs that drop a head that is tied leave its name in the index.
+    void check_index(const WeightMap& said) const {
+        for (const auto& [name, place] : by_name_) {
+            const std::string& tensor = place.entry->name;
+            const auto found = said.find(tensor);
+            if ((found == said.end() || found->second != place.file) && !is_kept_beside(name)) {
+                refuse_index(where_,
+                             fmt::format("tensor {} is in {}, and this index {}", quoted(tensor), quoted(place.file),
+                                         found == said.end() ? "does not name it"
+                                                             : fmt::format("says in {}", quoted(found->second))));
+            }
+        }
+        for (const auto& [tensor, file] : said) {
+            const std::string name = without_prefix(tensor);
+            const auto found = by_name_.find(name);
+            if ((found == by_name_.end() || found->second.entry->name != tensor) && !is_kept_beside(name)) {
+                refuse_index(where_, fmt::format("tensor {} is in no file, and this index says in {}", quoted(tensor),
+                                                 quoted(file)));
+            }
+        }
     }
 
     /// A head of its own that is not `wanted` makes another model, whatever config.json says.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "apps/gpt2/side_file.hpp"
 #include "core/error.hpp"
@@ -25,24 +26,36 @@ bool is_checkpoint_index(const std::filesystem::path& weights) {
     return lower_extension(weights) == ".json";
 }
 
+void refuse_index(const std::string& where, std::string what) {
+    refuse_side_file(index_errors, where, std::move(what));
+}
+
+WeightMap weight_map_of(const std::filesystem::path& index) {
+    const SideFile file = read_side_file(index, index_errors, largest_index);
+    const json values = parse_json(file, index_errors);
+    const auto map = values.is_object() ? values.find("weight_map") : values.end();
+    if (!values.is_object() || map == values.end() || !map->is_object() || map->empty()) {
+        refuse_index(file.where, "expected an object with a weight_map: tensors and their files");
+    }
+    WeightMap files;
+    for (const auto& [tensor, shard] : map->items()) {
+        const std::string name = shard.is_string() ? shard.get<std::string>() : std::string();
+        if (!name.ends_with(".safetensors") || name.find('/') != std::string::npos) {
+            refuse_index(file.where,
+                         fmt::format("tensor {} is in {}, expected a .safetensors file in the index's folder",
+                                     quoted(tensor), escaped(shard.dump())));
+        }
+        files.emplace(tensor, name);
+    }
+    return files;
+}
+
 std::vector<std::filesystem::path> shards_of(const std::filesystem::path& weights) {
     if (!is_checkpoint_index(weights)) {
         return {};
     }
-    const SideFile file = read_side_file(weights, index_errors, largest_index);
-    const json values = parse_json(file, index_errors);
-    const auto map = values.is_object() ? values.find("weight_map") : values.end();
-    if (!values.is_object() || map == values.end() || !map->is_object() || map->empty()) {
-        refuse_side_file(index_errors, file.where, "expected an object with a weight_map: tensors and their files");
-    }
     std::set<std::string> names;
-    for (const auto& [tensor, shard] : map->items()) {
-        const std::string name = shard.is_string() ? shard.get<std::string>() : std::string();
-        if (!name.ends_with(".safetensors") || name.find('/') != std::string::npos) {
-            refuse_side_file(index_errors, file.where,
-                             fmt::format("tensor {} is in {}, expected a .safetensors file in the index's folder",
-                                         quoted(tensor), escaped(shard.dump())));
-        }
+    for (const auto& [tensor, name] : weight_map_of(weights)) {
         names.insert(name);
     }
     std::vector<std::filesystem::path> files(names.size());
