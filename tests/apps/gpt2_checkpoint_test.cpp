@@ -283,14 +283,6 @@ TEST_F(Checkpoint, HasAConfigOfAGpt2) {
     EXPECT_EQ(test::bad_data_of([&] { return read_config(file("config.json")); }), "E-MOD-170 expected a JSON object");
 }
 
-TEST_F(Checkpoint, WithoutAHeaderHasTheSizeOfThe124MModel) {
-    std::uint64_t bytes = 0;
-    for (const TensorSpec& spec : tensors_of(default_config())) {
-        bytes += spec.elements() * sizeof(float);
-    }
-    EXPECT_EQ(bytes, 497'759'232U);
-}
-
 TEST_F(Checkpoint, KnowsItsBlocksByNumber) {
     const DecoderWeights weights = weights_of(weights_);
     const std::vector<TensorSpec> specs = tensors_of(config_);
