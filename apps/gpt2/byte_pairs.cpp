@@ -123,24 +123,20 @@ TokenId BytePairs::find_whole(std::string_view word) const noexcept {
     return whole_[at].token;
 }
 
-void BytePairs::encode(std::string_view word, std::vector<TokenId>& to) const {
+std::size_t BytePairs::encode(std::string_view word, std::vector<TokenId>& to) const {
     const TokenId whole = find_whole(word);
-    if (whole != never) {
-        to.push_back(whole);
-    } else {
-        merge(word, to);
+    if (whole == never) {
+        return merge(word, to);
     }
+    to.push_back(whole);
+    return 0;
 }
 
-void BytePairs::merge(std::string_view word, std::vector<TokenId>& to) const {
-    if (word.size() <= short_word) {
-        merge_short(word, to);
-    } else {
-        merge_long(word, to);
-    }
+std::size_t BytePairs::merge(std::string_view word, std::vector<TokenId>& to) const {
+    return word.size() <= short_word ? merge_short(word, to) : merge_long(word, to);
 }
 
-void BytePairs::merge_short(std::string_view word, std::vector<TokenId>& to) const {
+std::size_t BytePairs::merge_short(std::string_view word, std::vector<TokenId>& to) const {
     std::array<TokenId, short_word> tokens{};
     std::array<std::uint32_t, short_word> ranks{};  // of a token and the next one
     std::size_t count = word.size();
@@ -150,7 +146,9 @@ void BytePairs::merge_short(std::string_view word, std::vector<TokenId>& to) con
     for (std::size_t i = 0; i + 1 < count; ++i) {
         ranks[i] = rank_of(tokens[i], tokens[i + 1]);
     }
+    std::size_t looks = 0;
     while (count > 1) {
+        looks += count - 1;
         const auto* const best = std::min_element(ranks.begin(), ranks.begin() + count - 1);
         if (*best == never) {
             break;
@@ -168,9 +166,10 @@ void BytePairs::merge_short(std::string_view word, std::vector<TokenId>& to) con
         }
     }
     to.insert(to.end(), tokens.begin(), tokens.begin() + count);
+    return looks;
 }
 
-void BytePairs::merge_long(std::string_view word, std::vector<TokenId>& to) const {
+std::size_t BytePairs::merge_long(std::string_view word, std::vector<TokenId>& to) const {
     expects(word.size() < never, "byte pairs: a word of 4 GiB");
     const auto count = static_cast<std::uint32_t>(word.size());
     constexpr TokenId gone = never;
@@ -200,7 +199,9 @@ void BytePairs::merge_long(std::string_view word, std::vector<TokenId>& to) cons
             queue.push(pair_of(rank_at(i), i));
         }
     };
+    std::size_t looks = 0;
     while (!queue.empty()) {
+        ++looks;
         const auto rank = static_cast<std::uint32_t>(queue.top() >> 32U);
         const auto at = static_cast<std::uint32_t>(queue.top());
         queue.pop();
@@ -220,6 +221,7 @@ void BytePairs::merge_long(std::string_view word, std::vector<TokenId>& to) cons
         }
     }
     std::ranges::copy_if(tokens, std::back_inserter(to), [](TokenId token) { return token != gone; });
+    return looks;
 }
 
 }  // namespace sluice::gpt2

@@ -40,8 +40,9 @@ public:
     /// Index of the first merge of tokens that one before it joins, or merges.size().
     [[nodiscard]] static std::size_t first_repeated(std::span<const Merge> merges);
 
-    /// Appends the tokens of `word`, shorter than 4 GiB, in O(n log n).
-    void encode(std::string_view word, std::vector<TokenId>& to) const;
+    /// Appends the tokens of `word`, shorter than 4 GiB, in O(n log n). Returns how many pairs it has looked at: up to
+    /// 24 for each byte of a short word, 3 for each of a longer one.
+    std::size_t encode(std::string_view word, std::vector<TokenId>& to) const;
 
     [[nodiscard]] std::size_t size() const noexcept { return tokens_.size(); }
 
@@ -69,9 +70,9 @@ private:
     }
     [[nodiscard]] TokenId find_whole(std::string_view word) const noexcept;
     void remember_whole(TokenId token);
-    void merge(std::string_view word, std::vector<TokenId>& to) const;
-    void merge_short(std::string_view word, std::vector<TokenId>& to) const;
-    void merge_long(std::string_view word, std::vector<TokenId>& to) const;
+    std::size_t merge(std::string_view word, std::vector<TokenId>& to) const;
+    std::size_t merge_short(std::string_view word, std::vector<TokenId>& to) const;
+    std::size_t merge_long(std::string_view word, std::vector<TokenId>& to) const;
 
     std::vector<std::string> tokens_;
     std::vector<TokenId> byte_tokens_;  // by byte

@@ -99,19 +99,26 @@ TEST(BytePairs, MergeAsThePlainProcedureDoes) {
     }
 }
 
-TEST(BytePairs, EncodeAMegabyteOfOneLetterAsTheLongestTokens) {
-    Vocabulary vocabulary;
+TEST(BytePairs, LookAtThreePairsAByteOfALongWordAtMost) {
+    std::mt19937 engine(std::random_device{}());
+    Vocabulary runs;
     for (TokenId part = 'A', i = 0; i < 6; ++i) {  // AA, AAAA, … of 64 letters
-        const auto result = static_cast<TokenId>(vocabulary.tokens.size());
-        vocabulary.tokens.push_back(vocabulary.tokens[part] + vocabulary.tokens[part]);
-        vocabulary.merges.push_back({part, part, result});
+        const auto result = static_cast<TokenId>(runs.tokens.size());
+        runs.tokens.push_back(runs.tokens[part] + runs.tokens[part]);
+        runs.merges.push_back({part, part, result});
         part = result;
     }
-    std::vector<TokenId> tokens;
+    std::string letters(1'000'000, 'a');
+    std::ranges::generate(letters, [&] { return static_cast<char>('a' + engine() % 3); });
+    const auto looks = [](const Vocabulary& vocabulary, std::string_view word) {
+        std::vector<TokenId> tokens;
+        return BytePairs(vocabulary.tokens, vocabulary.merges).encode(word, tokens);
+    };
 
-    BytePairs(vocabulary.tokens, vocabulary.merges).encode(std::string(1'000'000, 'A'), tokens);
-
-    EXPECT_EQ(tokens, std::vector<TokenId>(15'625, 261));
+    EXPECT_LE(looks(runs, std::string(1'000'000, 'A')), 3'000'000U);
+    EXPECT_LE(looks(random_vocabulary(engine, 100), letters), 3'000'000U);
+    EXPECT_LE(looks(random_vocabulary(engine, 100), letters.substr(0, 49)), 3 * 49U);
+    EXPECT_LE(looks(random_vocabulary(engine, 100), letters.substr(0, 48)), 24 * 48U);
 }
 
 TEST(BytePairs, TellTheFirstRepeatedMerge) {
