@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -148,6 +149,9 @@ public:
 
     /// Keys that only this app's jobs may set, in addition to those of every job. Static storage.
     [[nodiscard]] virtual std::span<const KeySpec> keys() const noexcept { return {}; }
+
+    /// Versions, by name, of libraries on which its results depend, for `sluice --version`.
+    [[nodiscard]] virtual std::map<std::string, std::string> libraries() const { return {}; }
 
     /// `settings` holds the app's keys, each within its limits. Called on every rank: opens no file. Throws Error
     /// (configuration) if they contradict each other.

@@ -6,11 +6,13 @@
 
 Texts are the files' lines (of .csv and .jsonl) or paragraphs, random code points, and random bytes, which the peer
 gets as Latin-1, because it takes no bytes; as they are they go through the plain encoder of tools/train/byte_pairs.py,
-where each byte that is no part of UTF-8 is a sign. Exit code 1: there are differences, which are listed; 69: the peer is
-not installed.
+where each byte that is no part of UTF-8 is a sign. Where Python has the same Unicode as PCRE2 (`sluice --version`, of the
+program beside), differences that come only from characters that this one lacks are listed apart. Exit code 1: there are
+other differences, which are listed; 69: the peer is not installed.
 """
 
 import argparse
+import json
 import pathlib
 import random
 import shutil
@@ -18,12 +20,14 @@ import statistics
 import struct
 import subprocess
 import sys
+import unicodedata
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "train"))
 import byte_pairs  # noqa: E402
 
 UNAVAILABLE = 69
+SIGN = "\u2020"  # what a character without a class counts as
 RANGES = [(0x20, 0x7F), (0x20, 0x7F), (0x09, 0x0E), (0xA0, 0x250), (0x250, 0x2000), (0x2000, 0x2070), (0x2070, 0xD800),
           (0xE000, 0x10000), (0x10000, 0x20000), (0x20000, 0x110000)]
 LETTERS = " 'stremvld01, \n\té\u00a0\u2003ß漢9²"
@@ -68,16 +72,44 @@ def run(words, records):
     return ids
 
 
-def compare(name, records, ours, theirs):
-    """The number of differences, of which it lists ten."""
+def unassigned(record):
+    """Code points of a text that our Unicode does not know."""
+    return sorted({c for c in record.decode(errors="ignore") if unicodedata.category(c) == "Cn"})
+
+
+def without(record, characters):
+    for character in characters:
+        record = record.replace(character.encode(), SIGN.encode())
+    return record
+
+
+def compare(name, records, here, there, knows_ours):
+    """The number of differences, of which it lists ten. `here` and `there` make ids of records."""
+    ours, theirs = here(records), there(records)
     wrong = [i for i in range(len(records)) if ours[i] != theirs[i]]
+    newer = [i for i in wrong if knows_ours and unassigned(records[i])]
+    if newer:
+        plain = [without(records[i], unassigned(records[i])) for i in newer]
+        newer = [i for i, a, b in zip(newer, here(plain), there(plain)) if a == b]
+        wrong = [i for i in wrong if i not in newer]
     size = sum(map(len, records))
     print(f"{name}: {len(records)} texts, {size} bytes, {sum(map(len, ours))} tokens: "
-          f"{'identical' if not wrong else f'{len(wrong)} differ'}", flush=True)
+          f"{f'{len(wrong)} differ' if wrong else 'identical'}"
+          f"{f', but for {len(newer)} with characters that our Unicode lacks' if newer else ''}", flush=True)
     for i in wrong[:10]:
         at = next((k for k, (a, b) in enumerate(zip(ours[i], theirs[i])) if a != b), min(len(ours[i]), len(theirs[i])))
         print(f"  {records[i]!r}: token {at}: {ours[i][at : at + 4]} here, {theirs[i][at : at + 4]} there")
+    if newer:
+        characters = sorted({c for i in newer for c in unassigned(records[i])})
+        print("  our Unicode lacks", *(f"U+{ord(c):04X}" for c in characters))
     return len(wrong)
+
+
+def our_unicode(program):
+    """Of PCRE2: "14.0.0"."""
+    words = [pathlib.Path(program).with_name("sluice"), "--version", "--json"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)["pcre2"].split("Unicode ")[1]
 
 
 def main():
@@ -99,7 +131,10 @@ def main():
     ours = [arguments.program, "ids", *files]
     peer = ["node", str(HERE / "compare_tokenizer_peer.cjs"), arguments.peer]
     dice = random.Random(arguments.seed)
-    print(f"seed {arguments.seed}")
+    unicode = our_unicode(arguments.program)
+    knows_ours = unicode == unicodedata.unidata_version
+    print(f"seed {arguments.seed}; Unicode {unicode}" +
+          ("" if knows_ours else f", Python's {unicodedata.unidata_version}: new characters are not told from errors"))
 
     wrong = 0
     texts = []
@@ -108,11 +143,12 @@ def main():
     for name, records in (("texts", texts), ("random code points", random_texts(arguments.count, dice)),
                           ("random bytes as Latin-1", [data.decode("latin-1").encode()
                                                        for data in random_bytes(arguments.count, dice)])):
-        wrong += compare(name, records, run(ours, records), run([*peer, "ids"], records))
+        wrong += compare(name, records, lambda some: run(ours, some), lambda some: run([*peer, "ids"], some), knows_ours)
     plain = byte_pairs.Encoder(byte_pairs.read_merges(arguments.merges), byte_pairs.read_ids(arguments.vocabulary))
     for name, records in (("random bytes, plain encoder", random_bytes(arguments.count, dice)),
                           ("each fifth text, plain encoder", texts[::5])):
-        wrong += compare(name, records, run(ours, records), [plain.encode_bytes(record) for record in records])
+        wrong += compare(name, records, lambda some: run(ours, some), lambda some: [plain.encode_bytes(one) for one in some],
+                         knows_ours)
     if arguments.speed:
         here, there = [], []
         for _ in range(5):

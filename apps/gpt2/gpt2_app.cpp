@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -14,6 +15,7 @@
 #include "apps/gpt2/gpt2_codec.hpp"
 #include "apps/gpt2/gpt2_model.hpp"
 #include "apps/gpt2/gpt2_options.hpp"
+#include "apps/gpt2/pattern.hpp"
 #include "apps/gpt2/tokenizer.hpp"
 #include "apps/text_model.hpp"
 #include "core/error.hpp"
@@ -298,6 +300,7 @@ public:
     std::string_view name() const noexcept override { return "gpt2"; }
     std::string_view summary() const noexcept override { return "continues prompts: GPT-2, Llama, Mistral, Qwen 2"; }
     std::span<const KeySpec> keys() const noexcept override { return gpt2_keys(); }
+    std::map<std::string, std::string> libraries() const override { return {{"pcre2", pcre2_version()}}; }
     std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
         return std::make_unique<OpenGpt2>(settings);
     }

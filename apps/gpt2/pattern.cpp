@@ -10,6 +10,20 @@
 #include "core/error.hpp"
 
 namespace sluice::gpt2 {
+namespace {
+
+std::string configured(std::uint32_t what) {
+    std::string text(static_cast<std::size_t>(pcre2_config(what, nullptr)), '\0');
+    pcre2_config(what, text.data());
+    text.pop_back();  // a zero
+    return text;
+}
+
+}  // namespace
+
+std::string pcre2_version() {
+    return configured(PCRE2_CONFIG_VERSION) + ", Unicode " + configured(PCRE2_CONFIG_UNICODE_VERSION);
+}
 
 struct Pattern::Code {
     pcre2_code* code = nullptr;

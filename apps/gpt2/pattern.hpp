@@ -3,9 +3,13 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace sluice::gpt2 {
+
+/// Of the library and of its Unicode, which says what letters and digits are: "10.42 2022-12-11, Unicode 14.0.0".
+[[nodiscard]] std::string pcre2_version();
 
 /// A regular expression in PCRE2's syntax, with Unicode's classes, compiled to machine code where PCRE2 can. Immutable;
 /// thread-safe.

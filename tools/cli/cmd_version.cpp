@@ -14,10 +14,15 @@ namespace {
 
 int print_version(const ParsedArguments& parsed) {
     const ProgramFacts& program = program_facts();
-    const nlohmann::ordered_json versions{{"sluice", program.version},    {"commit", program.commit},
-                                          {"compiler", program.compiler}, {"mpi", mpi_library()},
-                                          {"cuda", program.cuda},         {"onednn", onednn_version()},
-                                          {"hwloc", hwloc_version()}};
+    nlohmann::ordered_json versions{{"sluice", program.version},    {"commit", program.commit},
+                                    {"compiler", program.compiler}, {"mpi", mpi_library()},
+                                    {"cuda", program.cuda},         {"onednn", onednn_version()},
+                                    {"hwloc", hwloc_version()}};
+    for (const App* app : parsed.apps.all()) {
+        for (const auto& [name, version] : app->libraries()) {
+            versions[name] = version;
+        }
+    }
     if (parsed.has("json")) {
         print(json_text(versions));
         return 0;
