@@ -153,38 +153,77 @@ TEST_F(CudaRanks, GiveTheSameBytesAsOneProcess) {
     }
 }
 
-/// The trained model of examples/, which the build's GPU may have no code for.
-TEST_F(CudaRanks, ContinuePromptsWithTheSameBytesForAnyRanksAndChunks) {
-    const JobFolder folder(200);
-    write_file(folder.path() / "gpt2.toml",
-               "app = \"gpt2\"\ninput.path = \"articles.txt\"\n"
-               "run.device = \"cuda\"\n"
-               "generate = { max_prompt_tokens = 100, max_new_tokens = 20, long_prompts = "
-               "\"cut\" }\nmodel.weights = \"" SLUICE_SOURCE_DIR "/examples/models/gpt2/model.safetensors\"\n");
-    for (const std::string name : {"fp8", "fp16x2", "certified"}) {
-        SCOPED_TRACE(name);
-        const std::string precision = "run.precision=" + name;
-        const auto run = [&](int ranks, const std::string& output, const std::string& chunk_items) {
-            std::vector<std::string> words{"run", "gpt2.toml", "--no-progress"};
-            const auto keys = set({"output.path=" + output, "pipeline.chunk_items=" + chunk_items, precision});
-            words.insert(words.end(), keys.begin(), keys.end());
-            return Process(launch_words(ranks, words), {.folder = folder.path()}).wait();
-        };
-        const ProcessResult first = run(0, name + "1.jsonl", "200");
-        if (first.exit_code == 69 && first.err.find("E-GPU-063") != std::string::npos) {
-            GTEST_SKIP() << first.err;
-        }
-        ASSERT_EQ(first.exit_code, 0) << first.err;
-        const std::string bytes = contents(folder.path() / (name + "1.jsonl"));
-
-        EXPECT_EQ(run(0, name + "2.jsonl", "7").exit_code, 0);
-        EXPECT_EQ(run(2, name + "3.jsonl", "31").exit_code, 0);
-
-        EXPECT_EQ(contents(folder.path() / (name + "2.jsonl")), bytes);
-        EXPECT_EQ(contents(folder.path() / (name + "3.jsonl")), bytes);
-        EXPECT_EQ(std::ranges::count(bytes, '\n'), 200);
+/// A job of the trained model of examples/, to texts.jsonl, in a precision that the build's GPU may have no code for.
+class CudaRanksGpt2 : public OnGpu, public testing::WithParamInterface<const char*> {
+protected:
+    CudaRanksGpt2() {
+        write_file(job_.path() / "gpt2.toml",
+                   "app = \"gpt2\"\ninput.path = \"articles.txt\"\noutput.path = \"texts.jsonl\"\n"
+                   "run.device = \"cuda\"\nrun.precision = \"" +
+                       std::string(GetParam()) +
+                       "\"\ngenerate = { max_prompt_tokens = 100, max_new_tokens = 20, long_prompts = \"cut\" }\n"
+                       "model.weights = \"" SLUICE_SOURCE_DIR "/examples/models/gpt2/model.safetensors\"\n");
     }
+
+    [[nodiscard]] ProcessResult run(int ranks, const char* chunk_items) const {
+        std::vector<std::string> words{"run", "gpt2.toml", "--no-progress"};
+        const auto keys = set({std::string("pipeline.chunk_items=") + chunk_items});
+        words.insert(words.end(), keys.begin(), keys.end());
+        return Process(launch_words(ranks, words, SLUICE_FAULTS_PROGRAM), {.folder = job_.path()}).wait();
+    }
+
+    [[nodiscard]] static bool is_lacking(const ProcessResult& done) {
+        return done.exit_code == 69 && done.err.find("E-GPU-063") != std::string::npos;
+    }
+
+    /// What a run gave, which is removed.
+    [[nodiscard]] std::string take_output(const ProcessResult& done) const {
+        EXPECT_EQ(done.exit_code, 0) << done.err;
+        std::string bytes = contents(output());
+        std::filesystem::remove(output());
+        std::filesystem::remove_all(output().native() + ".sluice");
+        return bytes;
+    }
+
+private:
+    [[nodiscard]] std::filesystem::path output() const { return job_.path() / "texts.jsonl"; }
+
+    JobFolder job_{200};
+};
+
+TEST_P(CudaRanksGpt2, ContinuePromptsWithTheSameBytesForAnyRanksAndChunks) {
+    const ProcessResult first = run(0, "200");
+    if (is_lacking(first)) {
+        GTEST_SKIP() << first.err;
+    }
+    const std::string bytes = take_output(first);
+
+    EXPECT_EQ(std::ranges::count(bytes, '\n'), 200);
+    EXPECT_EQ(take_output(run(0, "7")), bytes);
+    EXPECT_EQ(take_output(run(2, "31")), bytes);
+    EXPECT_EQ(take_output(run(3, "13")), bytes);
+    EXPECT_EQ(take_output(run(5, "40")), bytes);
 }
+
+TEST_P(CudaRanksGpt2, ContinuePromptsWithTheSameBytesAfterAKill) {
+    const ProcessResult whole = run(0, "31");
+    if (is_lacking(whole)) {
+        GTEST_SKIP() << whole.err;
+    }
+    const std::string bytes = take_output(whole);
+    ASSERT_EQ(::setenv("SLUICE_FAULT", "due:0:*=salt:1,jrn.synced:0:2=kill", 1), 0);  // with two chunks committed
+    EXPECT_NE(run(3, "31").exit_code, 0);
+    ASSERT_EQ(::unsetenv("SLUICE_FAULT"), 0);
+
+    const ProcessResult done = run(2, "31");
+
+    EXPECT_THAT(done.err, HasSubstr("resuming after"));
+    EXPECT_EQ(take_output(done), bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, CudaRanksGpt2,
+                         testing::Values("fp32", "tf32x3", "bf16", "fp8", "fp16x2", "certified"),
+                         [](const auto& precision) { return std::string(precision.param); });
 
 TEST_F(Cuda, RunsAnEmptyInputToAnEmptyOutput) {
     EXPECT_EQ(JobFolder(0).output_of(0, on_cuda({})), "item,label,score_0,score_1,score_2,score_3\n");
