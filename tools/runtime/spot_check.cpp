@@ -26,6 +26,7 @@
 #include "core/output/row_encoder.hpp"
 #include "core/sync/work_team.hpp"
 #include "core/text/wording.hpp"
+#include "core/weights/packed_weights.hpp"
 #include "scheduler/memory_plan.hpp"
 #include "tools/runtime/choose_instructions.hpp"
 #include "tools/runtime/driver_team.hpp"
@@ -57,15 +58,6 @@ void require_same_identity(const RunPaths& paths, const PreparedJob& job) {
     }
 }
 
-[[noreturn]] void refuse_without_gpu(const RunPaths& paths, const std::string& gpu) {
-    throw Error(
-        ExitCode::unavailable,
-        {.id = "E-CKP-197",
-         .where = escaped(paths.output.native()),
-         .what = fmt::format("its run computed on {}, and here is no GPU: {}", escaped(gpu), why_no_cuda()),
-         .hint = "compute its items again where there is such a GPU, by a sluice built with the preset 'cuda'"});
-}
-
 /// The run's own job, on its own kind of device.
 PreparedJob prepare_again(const RunPaths& paths, const Apps& apps) {
     JobConfig config = read_job(kept_job(paths, {}, apps), apps);
@@ -74,7 +66,13 @@ PreparedJob prepare_again(const RunPaths& paths, const Apps& apps) {
         config.run.device = enum_of<DeviceKind>(*run.device).value_or(config.run.device);
     }
     if (config.run.device == DeviceKind::cuda && cuda_device_count() == 0) {
-        refuse_without_gpu(paths, run.gpu.value_or("GPUs"));
+        throw Error(ExitCode::unavailable,
+                    {.id = "E-CKP-197",
+                     .where = escaped(paths.output.native()),
+                     .what = fmt::format("its run computed on {}, and here is no GPU: {}",
+                                         escaped(run.gpu.value_or("GPUs")), why_no_cuda()),
+                     .hint = "compute its items again where there is such a GPU, by a sluice built with the preset "
+                             "'cuda'"});
     }
     PreparedJob job = prepare_job(std::move(config), apps);
     require_instructions_of_run(job);
