@@ -118,11 +118,20 @@ start_ranks() {
 }
 
 wait_for_ranks() {
+    local kept
     while :; do # a signal ends wait early
         wait "$step"
         rc=$?
         kill -0 "$step" 2>/dev/null || break
     done
+    if [ "$rc" -gt 128 ]; then # perhaps the code of a signal that came as the ranks ended: bash keeps theirs, mostly
+        wait "$step" 2>/dev/null
+        kept=$?
+        if [ "$kept" -ge 0 ] && [ "$kept" -ne 127 ]; then
+            rc=$kept
+        fi
+    fi
+    step= # another process may get its number
 }
 
 # shellcheck disable=SC2317  # ask_slurm calls it, too

@@ -14,6 +14,7 @@ namespace sluice::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(BatchRanks, StartsTheRanksOnceTheControllerIsBack) {
     const std::string away = "Unable to contact slurm controller (connect failure)";
@@ -61,6 +62,28 @@ TEST(BatchRanks, EndsAtATermAfterAPauseAsBeforeIt) {
     EXPECT_EQ(result.exit_code, 128 + SIGTERM) << result.err;
 }
 
+/// Ranks that end with `code` when they are told of the signal that their script gets.
+std::string ranks_that_are_stopped(int code) {
+    return fmt::format("trap 'kill $!; exit {}' USR1; sleep 1000 & kill -USR1 $PPID; wait", code);
+}
+
+TEST(BatchRanks, AreToldOfASignalAndTheirOwnCodeCounts) {
+    const StoppedAttempt attempt;
+    write_file(attempt.run_folder() / "functions",  // they end before the script sees that they have not ended
+               "kill() {\n"
+               "    while [ \"$1\" = -0 ] && builtin kill -0 \"$2\" 2>/dev/null; do :; done\n"
+               "    builtin kill \"$@\"\n"
+               "}\n");
+    const std::map<std::string, std::string> unknown{
+        {"SLUICE_RESUME", "manual"}, {"SLURM_JOB_ID", "8"}, {"BASH_ENV", attempt.run_folder() / "functions"}};
+
+    attempt.add("srun", ranks_that_are_stopped(66));
+    EXPECT_EQ(attempt.run_to_end(unknown).exit_code, 66);
+
+    attempt.add("srun", ranks_that_are_stopped(128 + SIGTERM));
+    EXPECT_EQ(attempt.run_to_end(unknown).exit_code, 75) << "stopped before the first chunk";
+}
+
 /// Notes whom the script tells of a signal; programs know the script's number.
 const std::string notes_who_is_told =
     "export script=$$\n"
@@ -77,6 +100,21 @@ TEST(BatchRanks, AreToldOfASignalThatCameBeforeThem) {
     static_cast<void>(attempt.run({{"SLUICE_RESUME", "manual"}, {"BASH_ENV", attempt.run_folder() / "functions"}}));
 
     EXPECT_EQ(attempt.requests(), "told ranks\n");
+}
+
+TEST(BatchRanks, AreNotToldOfASignalOnceTheyHaveEnded) {
+    const StoppedAttempt attempt;
+    write_file(attempt.run_folder() / "functions", notes_who_is_told);
+    attempt.add("sleep", "kill -USR1 $script");
+    attempt.add("scontrol", away_at_first(1, "Unable to contact slurm controller", "exit 0"));
+
+    static_cast<void>(attempt.run({{"SLUICE_RESUME", "requeue"},
+                                   {"SLUICE_MAX", "2"},
+                                   {"SLUICE_ATTEMPT", "0"},
+                                   {"BASH_ENV", attempt.run_folder() / "functions"}}));
+
+    EXPECT_THAT(attempt.requests(), HasSubstr("scontrol\nscontrol\n"));
+    EXPECT_THAT(attempt.requests(), Not(HasSubstr("told"))) << "another process may have their number";
 }
 
 TEST(BatchRanks, StartsAsManyRanksOnEachNodeAsTheJobWants) {
