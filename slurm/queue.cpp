@@ -45,11 +45,11 @@ std::string_view field_of(std::string_view record, std::string_view name) {
     record.remove_prefix(at + mark.size());
     for (std::size_t blank = record.find(' '); blank != std::string_view::npos; blank = record.find(' ', blank + 1)) {
         const std::size_t next = record.find_first_of(" =", blank + 1);
-        if (next == std::string_view::npos || record[next] == '=') {
+        if (next != std::string_view::npos && record[next] == '=') {
             return record.substr(0, blank);
         }
     }
-    return record;
+    return record.substr(0, record.find_last_not_of(' ') + 1);
 }
 
 /// Output of the program; empty if it fails or is missing.
