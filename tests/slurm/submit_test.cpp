@@ -50,7 +50,7 @@ TEST(Submit, LooksForThemInADryRunToo) {
     const ProcessResult refused = submit(set({"input.path=absent.txt"}));
     const ProcessResult unchecked = submit(joined({"--no-files"}, set({"input.path=absent.txt"})));
     const ProcessResult nowhere = submit(set({"output.path=absent/labels.csv", "output.report=report.json"}));
-    const ProcessResult dry = submit({});
+    const ProcessResult dry = submit({"--", "--qos=high", "--job-name=a 'b"});
 
     EXPECT_EQ(refused.exit_code, 66);
     EXPECT_THAT(refused.err, HasSubstr("absent.txt"));
@@ -59,7 +59,7 @@ TEST(Submit, LooksForThemInADryRunToo) {
     EXPECT_EQ(nowhere.exit_code, 73);
     EXPECT_THAT(nowhere.err, HasSubstr("absent/labels.csv: "));
     EXPECT_EQ(dry.exit_code, 0) << dry.err;
-    EXPECT_THAT(dry.out, HasSubstr("# sbatch --parsable"));
+    EXPECT_THAT(dry.out, HasSubstr("\n# sbatch --parsable --qos=high '--job-name=a '\\''b' /"));
     job.expect_nothing_left();
 
     ASSERT_EQ(job.run_alone({}).exit_code, 0);

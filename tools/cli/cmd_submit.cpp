@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "core/commit/file.hpp"
 #include "core/input/input_files.hpp"
+#include "core/text/wording.hpp"
 #include "core/weights/weights_file.hpp"
 #include "slurm/submit.hpp"
 #include "tools/cli/common_options.hpp"
@@ -34,10 +37,17 @@ void submit_options(Options& options) {
         ("no-files", "do not look for input and weights here: only the nodes see them");
 }
 
+/// As a shell's word.
+std::string shell_word(const std::string& text) {
+    constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-=:,@%+";
+    return text.find_first_not_of(plain) == std::string::npos ? text
+                                                              : fmt::format("'{}'", replace_all(text, "'", "'\\''"));
+}
+
 void print_dry_run(const JobConfig& job, const ScriptPaths& paths, const std::vector<std::string>& more) {
     std::string words = "# sbatch --parsable";
     for (const std::string& option : more) {
-        words += " " + option;
+        words += fmt::format(" {}", shell_word(option));
     }
     print(batch_script(job, paths) + words + " " + paths.script().native() + "\n");
 }
