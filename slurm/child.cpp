@@ -64,7 +64,6 @@ struct SpawnSignals {
         posix_spawnattr_setsigmask(&attributes, &set);
         sigaddset(&set, SIGPIPE);
         sigaddset(&set, SIGXFSZ);
-        sigaddset(&set, SIGCHLD);
         posix_spawnattr_setsigdefault(&attributes, &set);
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     }
