@@ -156,11 +156,10 @@ std::optional<JobInfo> parse_job_info(std::string_view state, std::string_view c
     if (!is_word || !exit_code || !signal) {
         return std::nullopt;
     }
-    if (colon == std::string_view::npos && *exit_code > most_exit_codes) {
-        return JobInfo{
-            .state = std::string(word), .exit_code = WEXITSTATUS(*exit_code), .signal = WTERMSIG(*exit_code)};
-    }
-    return JobInfo{.state = std::string(word), .exit_code = *exit_code, .signal = *signal};
+    const bool is_wait_status = colon == std::string_view::npos && *exit_code > most_exit_codes;
+    return JobInfo{.state = std::string(word),
+                   .exit_code = is_wait_status ? WEXITSTATUS(*exit_code) : *exit_code,
+                   .signal = *signal};
 }
 
 std::optional<JobInfo> find_controller_info(const Submission& submission) {

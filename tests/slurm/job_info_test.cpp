@@ -18,6 +18,8 @@ const Submission submission{.job = "7"};
 
 TEST(JobInfo, IsReadAsSlurmPrintsIt) {
     EXPECT_EQ(parse_job_info("FAILED", "75"), (JobInfo{"FAILED", 75, 0}));
+    EXPECT_EQ(parse_job_info("FAILED", "255"), (JobInfo{"FAILED", 255, 0}));
+    EXPECT_EQ(parse_job_info("FAILED", "256"), (JobInfo{"FAILED", 1, 0})) << "as wait() has it";
     EXPECT_EQ(parse_job_info("FAILED", "19968"), (JobInfo{"FAILED", 78, 0}));
     EXPECT_EQ(parse_job_info("FAILED", "70:0"), (JobInfo{"FAILED", 70, 0}));
     EXPECT_EQ(parse_job_info("CANCELLED by 1000", "0:15"), (JobInfo{"CANCELLED", 0, 15}));
