@@ -76,7 +76,7 @@ ScriptEnd stop_reason(const std::optional<RunStatus>& status, const AttemptId& a
 int code_of_ended_job(const std::string& job, const std::optional<JobInfo>& record,
                       const std::optional<RunStatus>& status) {
     static constexpr std::array<std::string_view, 4> stopped_by_slurm{"CANCELLED", "TIMEOUT", "PREEMPTED", "DEADLINE"};
-    if (record && record->signal == 0 && (is_own(record->exit_code) || record->state == "COMPLETED")) {
+    if (record && (is_own(record->exit_code) || record->state == "COMPLETED")) {
         return record->exit_code;
     }
     if (status && status->end && status->job == job) {
