@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "core/error.hpp"
 #include "tests/slurm/slurm_jobs.hpp"
 #include "tests/support/error_of.hpp"
@@ -64,6 +68,19 @@ notice = "90s"
     EXPECT_THAT(options[options.size() - 2],
                 StartsWith("--export=PATH,HOME,USER,LANG,LD_LIBRARY_PATH,UCX_TLS,SLUICE_"));
     EXPECT_EQ(options.back(), "--switches=1@00:30:00");
+}
+
+TEST(BatchScript, ExportsToAJobThatFollowsWhatItHasBeenGivenItself) {
+    const std::vector<std::string> options = options_of("slurm.environment = [\"UCX_TLS\"]\n");
+    const std::string list = options.back().substr(std::string("--export=").size());
+    std::string names;  // of variables, with or without a value
+    std::istringstream variables(list);
+    for (std::string variable; std::getline(variables, variable, ',');) {
+        names += (names.empty() ? "" : ":") + variable.substr(0, variable.find('='));
+    }
+
+    EXPECT_THAT(list, testing::EndsWith(",SLUICE_EXPORT=" + names));
+    EXPECT_THAT(list, HasSubstr(",SLUICE_ATTEMPT=0,"));
 }
 
 std::vector<std::string> signals_of(const std::string& lines) {

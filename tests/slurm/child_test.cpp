@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 
@@ -85,21 +88,49 @@ TEST(Child, ComplainsWithItsLastLineToo) {
 }
 
 TEST(Child, SeesNothingOfAJobAroundIt) {
-    for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SBATCH_EXPORT", "SRUN_CPUS_PER_TASK", "SLURM_CONF"}) {
+    constexpr std::array names{"SLURM_JOB_ID", "SLURM_NTASKS", "SBATCH_EXPORT", "SRUN_CPUS_PER_TASK",
+                               "SLURMD_DEBUG", "SLURM_CONF",   "SLURM_CLUSTERS"};
+    for (const char* name : names) {
         ::setenv(name, "kept", 1);
     }
 
     const std::string environment = run_child({"env"}, plenty).value().out;
 
-    for (const char* name : {"SLURM_JOB_ID", "SLURM_NTASKS", "SBATCH_EXPORT", "SRUN_CPUS_PER_TASK", "SLURM_CONF"}) {
+    for (const char* name : names) {
         ::unsetenv(name);
     }
     EXPECT_THAT(environment, HasSubstr("SLURM_CONF=kept\n"));
+    EXPECT_THAT(environment, HasSubstr("SLURM_CLUSTERS=kept\n"));
+    EXPECT_THAT(environment, Not(HasSubstr("SLURMD_")));
     EXPECT_THAT(environment, HasSubstr("PATH="));
     EXPECT_THAT(environment, Not(HasSubstr("SLURM_JOB_ID")));
     EXPECT_THAT(environment, Not(HasSubstr("SLURM_NTASKS")));
     EXPECT_THAT(environment, Not(HasSubstr("SBATCH_")));
     EXPECT_THAT(environment, Not(HasSubstr("SRUN_")));
+}
+
+TEST(Child, GetsNoSignalsBlockedOrIgnoredAndNothingToRead) {
+    sigset_t blocked;
+    sigset_t before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    const auto term = run_child({"sh", "-c", "kill -TERM $$"}, plenty);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    auto* const usual = ::signal(SIGPIPE, SIG_IGN);
+    const auto pipe = run_child({"sh", "-c", "kill -PIPE $$"}, plenty);
+    ::signal(SIGPIPE, usual);
+    const int input = ::dup(STDIN_FILENO);
+    const int endless = ::open("/dev/zero", O_RDONLY);
+    ::dup2(endless, STDIN_FILENO);
+    const auto read = run_child({"head", "-c", "1"}, plenty);
+    ::dup2(input, STDIN_FILENO);
+    ::close(endless);
+    ::close(input);
+
+    EXPECT_EQ(term.value().exit_code, 128 + SIGTERM);
+    EXPECT_EQ(pipe.value().exit_code, 128 + SIGPIPE);
+    EXPECT_EQ(read.value().out, "");
 }
 
 TEST(Child, ThatWritesWithoutEndIsReadToItsEnd) {

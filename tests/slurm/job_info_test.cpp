@@ -103,6 +103,10 @@ TEST(RunView, IsOverWhenNothingGoesOnOrFollows) {
     EXPECT_FALSE(is_done({.status = ended("6", 74), .job = "7"}));
     EXPECT_TRUE(is_done({.status = ended("", 75)}));
     EXPECT_FALSE(is_done({.status = RunStatus{}}));
+    EXPECT_TRUE(is_done({}));
+    EXPECT_FALSE(is_done({.owner = "another"})) << "whose status cannot be read";
+    EXPECT_FALSE(is_done({.status = RunStatus{}, .job = "7", .by_hand = true, .asked = true}));
+    EXPECT_TRUE(is_done({.status = RunStatus{}, .age = 100, .job = "7", .by_hand = true, .asked = true}));
 }
 
 TEST(StatusText, TellsWhatSacctKnows) {

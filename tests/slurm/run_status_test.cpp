@@ -96,16 +96,19 @@ TEST(RunStatus, ReadsBackToItself) {
     EXPECT_EQ(decode_run_status(encode(RunStatus{})), RunStatus{});
 }
 
-TEST(RunStatus, OfAVersionThatDidNotTellWhatIsCommittedIsRead) {
+TEST(RunStatus, OfAVersionThatToldLessIsRead) {
     nlohmann::json older = nlohmann::json::parse(encode(some_status()));
-    older.erase("items_committed");
-    older.erase("chunks_committed");
+    for (const char* key : {"items_committed", "chunks_committed", "items_estimated", "attempt", "most_attempts"}) {
+        older.erase(key);
+    }
 
     const auto read = decode_run_status(older.dump());
 
     ASSERT_TRUE(read);
     EXPECT_EQ(read->chunks_done, 40U);
     EXPECT_EQ(read->chunks_committed, std::nullopt);
+    EXPECT_EQ(read->attempt, 1U);
+    EXPECT_EQ(read->most_attempts, std::nullopt);
     EXPECT_THAT(status_text({.status = read}), HasSubstr("chunks 40 of 100 written\n"));
 }
 
@@ -159,10 +162,13 @@ TEST(RunStatusFile, IsWrittenOverByItsProcessWhereThereIsNoRoomForAnotherFile) {
     longer.end = RunEnd{.code = 74, .text = {.id = "E-IO-002", .what = std::string(1000, 'x')}};
     RunStatus other = running;
     ++other.process;
+    RunStatus elsewhere = running;
+    elsewhere.host = "n08";
 
     EXPECT_EQ(write_run_status(file, running), ENAMETOOLONG);
     std::ofstream(file) << encode(running);
     EXPECT_EQ(write_run_status(file, other), ENAMETOOLONG);
+    EXPECT_EQ(write_run_status(file, elsewhere), ENAMETOOLONG);
     EXPECT_EQ(read_run_status(file), running);
     EXPECT_EQ(write_run_status(file, longer), 0);
     EXPECT_EQ(read_run_status(file), longer);
@@ -214,6 +220,8 @@ TEST(StatusText, ShowsTheSlowestOfManyRanks) {
     EXPECT_THAT(text, HasSubstr("   300         7            70       0.001     0.0 s ago  n99  slowest\n"));
     EXPECT_THAT(text, HasSubstr("     0   1000000   20000000000        0.05     0.0 s ago  n07\n"));
     EXPECT_THAT(text, HasSubstr("\n  400 ranks in all; --json has every one\n"));
+    status.slowest = 31;
+    EXPECT_THAT(status_text({.status = status, .age = 0.5}), Not(HasSubstr("slowest\n    31 "))) << "only once";
 }
 
 TEST(SlowestRank, IsOneThatIsClearlySlowerThanTheOthers) {
@@ -258,6 +266,8 @@ TEST(StatusText, SaysThatItsJobHasEndedWithoutAWord) {
     view.queued.reset();
     view.asked = true;
     EXPECT_THAT(status_text(view), HasSubstr(" ago: its job has left the queue; `"));
+    view.record = JobInfo{.state = "TIMEOUT"};
+    EXPECT_THAT(status_text(view), HasSubstr(" ago: its job has ended (TIMEOUT); `"));
     view.job = "8";
     EXPECT_THAT(status_text(view), HasSubstr("running, 6.0 s ago\n")) << "a later job has the run";
 }
@@ -270,6 +280,7 @@ TEST(StatusText, SaysThatTheProcessIsGone) {
                                          HasSubstr(" written, at least 38 committed\n")));
     EXPECT_THAT(status_text({.status = some_status(), .age = 1, .gone = true}),
                 AllOf(Not(HasSubstr(" left\n")), Not(HasSubstr("results returned"))));
+    EXPECT_THAT(status_text({.status = some_status(), .gone = true, .job = "7"}), HasSubstr("its process is gone\n"));
     EXPECT_TRUE(is_done(view));
     EXPECT_FALSE(is_done({.status = some_status(), .age = 100, .gone = true, .job = "7"})) << "Slurm queues it again";
 }
@@ -295,6 +306,30 @@ TEST(StatusText, TellsThatAPublishedFileIsMissing) {
     view.missing.insert(view.missing.end(), {"b.csv", "c.csv"});
     EXPECT_THAT(status_text(view), HasSubstr(" is missing, and 2 other files\n"));
     EXPECT_EQ(nlohmann::json::parse(status_json(view)).at("missing").size(), 3U);
+}
+
+TEST(StatusText, TellsOfAJobBesideWhichARunIsContinuedByHand) {
+    RunView view{.status = some_status(), .job = "7", .by_hand = true, .earlier = {"5"}, .asked = true};
+    EXPECT_THAT(status_text(view), Not(HasSubstr("which continues after")));
+
+    view.asked = false;
+    view.trouble = "squeue: failed with 1";
+    EXPECT_THAT(status_text(view), HasSubstr("Slurm     job 7; squeue: failed with 1\n")) << "it may still wait";
+}
+
+TEST(StatusText, TellsATimeThatIsTooLongToBeTrue) {
+    RunStatus status = some_status();
+    status.seconds_left = 1e300;
+
+    EXPECT_THAT(status_text({.status = status}), HasSubstr("; 11574-01:46:40 left\n"));
+}
+
+TEST(StatusText, TellsProgressOnceItemsAreCountedAndRatesOnceTheyAreComputed) {
+    const std::string preparing = status_text({.status = RunStatus{.items = 7}});
+    EXPECT_THAT(preparing, AllOf(HasSubstr("progress  0 of 7 items"), Not(HasSubstr("rate"))));
+    EXPECT_THAT(status_text({.status = RunStatus{}}), Not(HasSubstr("progress")));
+    EXPECT_THAT(status_text({.status = RunStatus{.state = RunState::running}}),
+                AllOf(HasSubstr("progress  0 of 0 items"), HasSubstr("rate")));
 }
 
 TEST(StatusText, TellsNoProgressOfARunThatEndedBeforeItsItemsWereCounted) {

@@ -39,7 +39,11 @@ TEST(StopReason, OfAnAttemptThatCouldNotTellIsTheLaunchersOrInternal) {
     for (const std::optional<RunStatus>& status : {std::optional<RunStatus>(), std::optional(unfinished)}) {
         EXPECT_EQ(stop_reason(status, attempt, {.code = killed}), (ScriptEnd{70, false}));
         EXPECT_EQ(stop_reason(status, attempt, {.code = 0}), (ScriptEnd{70, false}));
-        EXPECT_EQ(stop_reason(status, attempt, {.code = 66}), (ScriptEnd{66, false}));
+        for (const int of_sluice : {64, 66, 84}) {
+            EXPECT_EQ(stop_reason(status, attempt, {.code = of_sluice}), (ScriptEnd{of_sluice, false}));
+        }
+        EXPECT_EQ(stop_reason(status, attempt, {.code = 63}), (ScriptEnd{70, false}));
+        EXPECT_EQ(stop_reason(status, attempt, {.code = 85}), (ScriptEnd{70, false}));
         EXPECT_EQ(stop_reason(status, attempt, {.code = 143}), (ScriptEnd{70, false}));
     }
 }
@@ -143,7 +147,8 @@ TEST(TimeLeft, IsReadAsSqueuePrintsIt) {
     EXPECT_EQ(parse_time_left("3:04"), seconds(184));
     EXPECT_EQ(parse_time_left("2:03:04"), seconds(7'384));
     EXPECT_EQ(parse_time_left("1-02:03:04"), seconds(93'784));
-    for (const char* text : {"", "UNLIMITED", "INVALID", "NOT_SET", "5", "1:2:3:4", "-1:00", "a:b", "1-", ":", "1:"}) {
+    for (const char* text :
+         {"", "UNLIMITED", "INVALID", "NOT_SET", "5", "1:2:3:4", "-1:00", "a:b", "1-", ":", "1:", "1-1:-5"}) {
         EXPECT_EQ(parse_time_left(text), std::nullopt) << text;
     }
 }
@@ -155,6 +160,7 @@ TEST(TimeLimit, IsNearWhenOneMoreChunkWouldPassIt) {
     EXPECT_TRUE(is_too_late(Seconds(100), Seconds(61)));
     EXPECT_TRUE(is_too_late(Seconds(9), Seconds(0)));
     EXPECT_TRUE(is_too_late(Seconds(-5), Seconds(0)));
+    EXPECT_LT(end_of_chunks(Instant(std::chrono::seconds(100))), Instant(std::chrono::seconds(100)));
     EXPECT_FALSE(is_nearly_too_late(Seconds(100), Seconds(49)));
     EXPECT_TRUE(is_nearly_too_late(Seconds(100), Seconds(51)));
 }

@@ -16,9 +16,9 @@ namespace sluice {
 namespace {
 
 TEST(Submission, IsReadFromWhatSbatchPrints) {
-    EXPECT_EQ(parse_submission("4711\n")->job, "4711");
-    EXPECT_EQ(parse_submission("4711;east\n")->cluster, "east");
-    EXPECT_EQ(parse_submission("a site's greeting\n4711")->job, "4711");
+    EXPECT_EQ(parse_submission("4711\n"), Submission{.job = "4711"});
+    EXPECT_EQ(parse_submission("4711;east\n"), (Submission{.job = "4711", .cluster = "east"}));
+    EXPECT_EQ(parse_submission("a site's greeting\n4711"), Submission{.job = "4711"});
     for (const char* text : {"", "\n", "Submitted batch job 4711", "47 11", "-1", "4711;a b", "4711;$(x)", "4711_1"}) {
         EXPECT_EQ(parse_submission(text), std::nullopt) << text;
     }
@@ -70,6 +70,7 @@ TEST(QueueLine, IsTakenApart) {
     EXPECT_EQ(job->end, "2026-11-21T18:00:00");
     EXPECT_EQ(job->nodes, "n[0-3]");
     EXPECT_TRUE(job->is_active());
+    EXPECT_EQ(job->text(), "RUNNING");
     EXPECT_FALSE(parse_queue_line("TIMEOUT|N/A||TimeLimit")->is_active());
     EXPECT_EQ(parse_queue_line(""), std::nullopt);
     EXPECT_EQ(parse_queue_line("CLUSTER: east"), std::nullopt);

@@ -148,8 +148,11 @@ TEST(Submit, LeavesNothingBehindOfAJobThatSbatchRejects) {
     slurm.add("sbatch", "echo 'invalid partition' >&2; exit 1");
 
     const ProcessResult result = submit_job(job);
+    const ProcessResult tested = run_sluice(job, {"submit", "job.toml", "--test-only"});
 
     EXPECT_EQ(result.exit_code, 69) << result.err;
+    EXPECT_EQ(tested.exit_code, 69) << tested.out;
+    EXPECT_THAT(tested.err, HasSubstr("rejected the job with exit code 1: invalid partition"));
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
 }
 
@@ -165,17 +168,19 @@ TEST(Submit, LeavesNothingBehindWhereThereIsNoSbatch) {
 }
 
 TEST(Submit, KeepsTheFilesOfAJobThatSlurmMayHaveAccepted) {
-    const JobFolder job(1);
-    const FakePrograms slurm(FakePrograms::Others::seen);
-    slurm.add("sbatch",
-              "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1");
+    for (const char* problem : {"Socket timed out on send/recv operation", "Zero Bytes were transmitted or received",
+                                "Message receive failure"}) {
+        const JobFolder job(1);
+        const FakePrograms slurm(FakePrograms::Others::seen);
+        slurm.add("sbatch", std::string("echo 'sbatch: error: ") + problem + "' >&2; exit 1");
 
-    const ProcessResult result = submit_job(job);
+        const ProcessResult result = submit_job(job);
 
-    EXPECT_EQ(result.exit_code, 69);
-    EXPECT_THAT(result.err, HasSubstr("E-SLM-075]: sbatch: got no answer from Slurm's controller"));
-    EXPECT_THAT(result.err, HasSubstr("hint: `squeue --me` shows whether it accepted the job anyway\n"));
-    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.sluice/plan.toml"));
+        EXPECT_EQ(result.exit_code, 69);
+        EXPECT_THAT(result.err, HasSubstr("E-SLM-075]: sbatch: got no answer from Slurm's controller"));
+        EXPECT_THAT(result.err, HasSubstr("hint: `squeue --me` shows whether it accepted the job anyway\n"));
+        EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.sluice/plan.toml"));
+    }
 }
 
 TEST(Submit, KeepsTheFilesOfAJobWhoseSbatchWasKilled) {
@@ -219,8 +224,8 @@ TEST(Submit, MakesNoSecondJobWhereSqueueSaysWhatItDoesNotUnderstand) {
 TEST(Submit, KeepsTheOptionsBehindTheDashesForJobsThatFollow) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
-    slurm.add("sbatch", "echo 7");
-    slurm.add("squeue", "exit 0");
+    slurm.add("sbatch", "echo \"$*\" >words; echo 7");
+    slurm.add("squeue", "echo 'COMPLETED|N/A|n0|None'");
     const auto options_after = [&](const std::vector<std::string>& more) {
         std::vector<std::string> words{"submit", "job.toml", "--"};
         words.insert(words.end(), more.begin(), more.end());
@@ -229,7 +234,71 @@ TEST(Submit, KeepsTheOptionsBehindTheDashesForJobsThatFollow) {
     };
 
     EXPECT_EQ(options_after({"--qos=high", "--job-name=a 'b"}), "--qos=high\n--job-name=a 'b");
+    EXPECT_THAT(contents(job.path() / "words"), testing::StartsWith("--parsable --qos=high --job-name=a 'b /"));
     EXPECT_EQ(options_after({}), "");
+}
+
+TEST(Submit, ForgetsWhatWasAskedOfEarlierJobs) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "exit 0");
+    const auto folder = job.path() / "labels.csv.sluice";
+    create_own_folder(folder);
+    for (const char* request : {"drain", "retry"}) {
+        write_file(folder / request, {});
+    }
+
+    ASSERT_EQ(submit_job(job).exit_code, 0);
+
+    EXPECT_FALSE(std::filesystem::exists(folder / "drain"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "retry"));
+    slurm.add("sbatch", "echo '8;east'");
+    EXPECT_THAT(run_sluice(job, {"submit", "job.toml", "--retry", "--json"}).out, HasSubstr("\"cluster\": \"east\""));
+    EXPECT_TRUE(std::filesystem::exists(folder / "retry")) << "of this one";
+}
+
+TEST(Submit, KeepsItsOwnFilesPrivateAndLeavesTheJobTheUsersUmask) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "umask >umask; echo 7");
+    const mode_t before = ::umask(0027);
+
+    const ProcessResult result = submit_job(job);
+    ::umask(before);
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(contents(job.path() / "umask"), "0027\n");
+    for (const char* name : {"plan.toml", "script.sh", "options"}) {
+        struct stat status {};
+        ASSERT_EQ(::stat((job.path() / "labels.csv.sluice" / name).c_str(), &status), 0) << name;
+        EXPECT_EQ(status.st_mode & 0077U, 0U) << name;
+    }
+}
+
+TEST(Submit, LearnsSbatchsEndWhoeverStartsIt) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    std::vector<std::string> words = launch_words(0, {"submit", "job.toml"});
+    words.insert(words.begin(), {"/usr/bin/env", "--ignore-signal=CHLD"});
+
+    const ProcessResult result = Process(words, {.folder = job.path()}).wait();
+
+    EXPECT_EQ(result.out, "7\n") << result.err;
+}
+
+TEST(Submit, BySluiceAtAPlaceThatSlurmCannotBeToldIsRefused) {
+    const JobFolder job(1);
+    const std::filesystem::path folder = job.path() / "a b";
+    std::filesystem::create_directory(folder);
+    const std::string program = launch_words(0, {}).front();
+    std::filesystem::copy_file(program, folder / "sluice");
+
+    const ProcessResult result = Process({folder / "sluice", "script", "job.toml"}, {.folder = job.path()}).wait();
+
+    EXPECT_EQ(result.exit_code, 78) << result.out;
+    EXPECT_THAT(result.err, HasSubstr("E-SLM-112"));
 }
 
 TEST(Submit, AndCheckWarnOfANoticeThatLeavesLittleOfTheTime) {

@@ -35,7 +35,7 @@ echo >>asked
 case $(wc -l <asked) in
 1) echo 'Unable to contact slurm controller' >&2; exit 1 ;;
 2) echo 'PENDING|N/A||Priority' ;;
-*) echo 'FAILED|N/A|n0|NonZeroExitCode' ;;
+*) [ "$2" = --states=all ] && echo 'FAILED|N/A|n0|NonZeroExitCode' ;;
 esac)");
 
     const ProcessResult result = submit_waiting(job)->wait();
@@ -161,12 +161,13 @@ TEST(StatusOfANumber, TellsASlurmThatDoesNotAnswerFromAJobThatItDoesNotKnow) {
 
     const ProcessResult unknown = status("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
     const ProcessResult silent = status("echo 'Unable to contact slurm controller' >&2; exit 1");
-    const ProcessResult another = status("echo 'JobId=4711 JobName=x'");
+    const ProcessResult another = status("echo 'JobId=4711 JobName=x Command=/x/script.sh WorkDir=/x'");
 
     EXPECT_EQ(unknown.exit_code, 66) << unknown.err;
     EXPECT_EQ(silent.exit_code, 69) << silent.err;
     EXPECT_THAT(silent.err, HasSubstr("error[E-SLM-113]: scontrol: failed with 1: Unable to contact slurm controller"));
     EXPECT_EQ(another.exit_code, 66) << another.err;
+    EXPECT_THAT(another.err, HasSubstr("4711: no job of sluice that Slurm remembers"));
 }
 
 TEST(StatusOfANumber, TakesNoOtherJobForTheOneThatIsMeant) {
@@ -175,8 +176,9 @@ TEST(StatusOfANumber, TakesNoOtherJobForTheOneThatIsMeant) {
     const std::filesystem::path folder = job.path() / "labels.csv.sluice";
     write_file(folder / "plan.toml", {});
     const FakePrograms slurm(FakePrograms::Others::seen);
-    slurm.add("scontrol", "echo 'JobId=17 JobName=x StdOut=/x/logs/17.log'; echo 'JobId=7 JobName=sluice StdOut=" +
-                              folder.native() + "/logs/7.log'");
+    slurm.add("scontrol",
+              "echo 'JobId=17 JobName=x StdOut=/x/logs/17.log'; echo 'JobId=7 JobName=a Command=/x/7 StdOut=" +
+                  folder.native() + "/logs/7.log'");
     const auto exit_code_of = [&](const std::string& number) {
         return Process(launch_words(0, {"status", number}), ProcessOptions{.folder = job.path()}).wait().exit_code;
     };
