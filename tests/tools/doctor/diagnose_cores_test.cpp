@@ -27,6 +27,13 @@ TEST(DoctorCores, FindsAStepThatDidNotInheritItsCpus) {
 
     EXPECT_EQ(finding.what, "ranks 0-1 on n01: 1 CPU each, but the job asked for 16 (SLURM_CPUS_PER_TASK)");
     EXPECT_EQ(finding.remedy, "#SBATCH --cpus-per-task=16, and srun --cpus-per-task=16, which does not inherit it");
+    facts.slurm = SlurmVersion{22, 5};
+    EXPECT_EQ(only(facts, "W-HWL-131").remedy, finding.remedy);
+    for (RankFacts& rank : facts.ranks) {
+        rank.threads = 20;
+        rank.job_cpus = 64;  // of a node of which nobody knows how many it has
+    }
+    EXPECT_THAT(only(facts, "W-HWL-131").remedy, HasSubstr("srun --cpus-per-task=20,"));
 }
 
 TEST(DoctorCores, BlamesSlurmsConfigurationForCpusThatAreNotThere) {
@@ -70,6 +77,8 @@ TEST(DoctorCores, FindsFewerCoresThanThreads) {
 
     EXPECT_EQ(finding.what, "rank 0 on n01: 2 cores for 3 busy threads that need one each");
     EXPECT_THAT(finding.remedy, HasSubstr("srun --cpus-per-task=6"));
+    facts.ranks[0].mask_cpus = 3;  // one of which shares its core with another job's
+    EXPECT_THAT(only(facts, "W-HWL-132").remedy, HasSubstr("srun --cpus-per-task=6"));
 }
 
 TEST(DoctorCores, SaysItInMpirunsWords) {

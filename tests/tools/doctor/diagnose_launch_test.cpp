@@ -54,6 +54,13 @@ TEST(DoctorLaunch, FindsTasksThatNobodyStarted) {
     EXPECT_EQ(finding.remedy, "srun --mpi=pmix --ntasks=8 sluice …");
 }
 
+TEST(DoctorLaunch, FindsNothingWrongWithMoreRanksThanTheBatchScriptsTasks) {
+    DoctorFacts facts = sound();
+    facts.launch.batch_tasks = 1;
+
+    EXPECT_EQ(wrong(facts).size(), 0U);
+}
+
 TEST(DoctorLaunch, FindsNodesWithoutRanks) {
     DoctorFacts facts = sound();
     facts.launch.nodes = 4;

@@ -49,6 +49,32 @@ TEST(DoctorReport, HasALineAFindingAndTheirNumbers) {
     EXPECT_EQ(code_of(findings), ExitCode::cannot_create);
 }
 
+TEST(DoctorReport, TellsTheWorstOfAllRanks) {
+    DoctorFacts facts = sound(3);
+    facts.ranks[0].gpus[0].copies.pinned_down = 40e9;
+    facts.links[0].latency_seconds = 9e-6;
+    facts.output->free_files = UINT64_MAX;
+
+    const std::string text = doctor_text(facts, diagnose(facts));
+
+    EXPECT_THAT(text, HasSubstr("6 ranks on 3 nodes, started by srun\n"));
+    EXPECT_THAT(text, HasSubstr("copies 40.0 GB/s pinned at least"));
+    EXPECT_THAT(text, HasSubstr("rank 0 to 2 others at worst: 9.0 us"));
+    EXPECT_THAT(doctor_text(sound(), diagnose(sound())), HasSubstr("2 ranks on n01, started by srun\n"));
+    EXPECT_TRUE(nlohmann::json::parse(doctor_json(facts, {})).at("output").at("free_files").is_null());
+}
+
+TEST(DoctorReport, HasNoLineWithoutAWord) {
+    DoctorFacts alone = sound_host();
+    alone.launch = {};
+    alone.world = 1;
+    alone.ranks.resize(1);
+
+    for (const Finding& finding : diagnose(alone)) {
+        EXPECT_NE(finding.what, "") << finding.topic;
+    }
+}
+
 TEST(DoctorReport, IsJsonWithFindingsAndFacts) {
     DoctorFacts facts = sound(2);
     facts.ranks[1].host = "n\xff";
@@ -88,8 +114,8 @@ TEST(SlurmVersionText, IsReadFromWhatSrunPrints) {
     EXPECT_EQ(parse_slurm_version("slurm 26.05.0-0rc1"), (SlurmVersion{26, 5}));
     EXPECT_EQ((SlurmVersion{22, 5}).text(), "22.05");
     EXPECT_LT((SlurmVersion{21, 8}), (SlurmVersion{22, 5}));
-    for (const char* text :
-         {"", "slurm", "slurm ", "slurm x", "slurm 22", "srun 22.05", "slurm 22.", "slurm 99999999999.1"}) {
+    for (const char* text : {"", "slurm", "slurm ", "slurm x", "slurm 22", "srun 22.05", "slurm 22.", "slurm 22-05",
+                             "slurm 99999999999.1"}) {
         EXPECT_EQ(parse_slurm_version(text), std::nullopt) << text;
     }
 }
