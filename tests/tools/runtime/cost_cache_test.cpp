@@ -72,7 +72,10 @@ TEST_F(CostCache, TakesAFileThatIsNotItsOwnForNone) {
          R"({"schema":2,"costs":{"a":{}}})", R"({"schema":3,"costs":{"a":17}})",
          R"({"schema":3,"costs":{"a":{"upload":[1,2],"compute":[1],"download":[0,0],"whole_items":1,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})",
          R"({"schema":3,"costs":{"a":{"upload":[-1,2],"compute":[1,1],"download":[0,0],"whole_items":1,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})",
-         R"({"schema":3,"costs":{"a":{"upload":[1,2],"compute":[1,1],"download":[0,0],"whole_items":0,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})"}) {
+         R"({"schema":3,"costs":{"a":{"upload":[1,2],"compute":[1,1],"download":[0,0],"whole_items":0,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})",
+         R"({"schema":3,"costs":{"a":{"upload":[1,-2],"compute":[1,1],"download":[0,0],"whole_items":1,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})",
+         R"({"schema":3,"costs":{"a":{"upload":[1,2],"compute":[1,1],"download":[0,0],"whole_items":1,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":2,"most_items":1}}})",
+         R"({"schema":4,"costs":{"a":{"upload":[1,2],"compute":[1,1],"download":[0,0],"whole_items":1,"largest_measured":1,"is_complete":true,"job_items":1,"least_items":1,"most_items":1}}})"}) {
         write(text);
         EXPECT_EQ(find_costs(file(), "a"), std::nullopt) << text;
         EXPECT_EQ(keep_costs(file(), "a", some_costs), "") << text;

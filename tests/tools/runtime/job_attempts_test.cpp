@@ -96,6 +96,15 @@ TEST_F(JobAttempts, AreThoseOfTheirFoldersWhereTheReportIsDamaged) {
     EXPECT_EQ(earlier_attempts(paths_, 2).size(), 1U);
 }
 
+TEST_F(JobAttempts, HaveTheirNewestReportByNumber) {
+    std::filesystem::create_directory(paths_.run_folder() / "reports");
+    for (const char* name : {"9999.json", "10000.json", "20000.json.new"}) {
+        test::write_file(paths_.run_folder() / "reports" / name, "{}");
+    }
+
+    EXPECT_EQ(newest_report(paths_), paths_.run_folder() / "reports" / "10000.json");
+}
+
 TEST_F(JobAttempts, KeepTheNewestReportsOnly) {
     std::filesystem::create_directory(paths_.run_folder() / "reports");
     for (std::size_t i = 1; i <= most_kept_reports; ++i) {

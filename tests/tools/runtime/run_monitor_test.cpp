@@ -199,6 +199,30 @@ TEST(RunMonitor, ObeysAnOldDrainRequestInASubmittedJob) {
     EXPECT_EQ(run.stop().reason(), StopReason::drain_request);
 }
 
+TEST(RunMonitor, AsksForNoFurtherAttemptOfARunThatWasDrained) {
+    const TemporaryFolder folder;
+    write_file(folder.path() / "drain", {});
+    Doorbell bell;
+    StopRequest stop(bell);
+    GrantBook book(1, 1);
+    ::setenv("SLUICE_RESUME", "requeue", 1);
+    RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
+    ::unsetenv("SLUICE_RESUME");
+    monitor.open(folder.path(), "labels.csv");
+    std::filesystem::remove(folder.path() / "drain");
+    monitor.serve({.book = &book,
+                   .grid = [] { return ChunkGrid(100, 4); },
+                   .items_written = [] { return 20U; },
+                   .chunks_committed = [] { return 5U; }});
+
+    monitor.end(ExitCode::stopped_early);
+
+    const RunStatus status = read_run_status(folder.path() / "status.json").value();
+    EXPECT_EQ(status.chunks_committed, 5U);
+    EXPECT_FALSE(status.end.value().again);
+    EXPECT_EQ(status.seconds_left, std::nullopt);
+}
+
 TEST(RunMonitor, KnowsTheRatesOfARunThatWasShorterThanAnyLook) {
     const TemporaryFolder folder;
     Doorbell bell;
