@@ -74,7 +74,7 @@ TEST(CommandLine, TakesNoPlanOutsideOfARunsFolderBesideWhichAFileMightBeReplaced
 
     for (const std::vector<std::string>& command :
          {std::vector<std::string>{"exec"}, {"stop-reason", "--srun-rc", "0"}, {"follow", "--job", "7"}}) {
-        for (const char* plan : {"plan.toml", "absent.toml", "./plan.toml"}) {
+        for (const char* plan : {"plan.toml", "absent.toml", "./plan.toml", "labels.csv.sluice/job.toml"}) {
             std::vector<std::string> words = command;
             words.insert(words.end(), {"--plan", plan});
             const ProcessResult result = sluice(words, folder.path());
@@ -105,6 +105,7 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"run", "a", "--quie"}, "did you mean '--quiet'?"},
         {{"run", "a", "--set"}, "'--set' is missing"},
         {{"submit", "a", "--wait", "--dry-run"}, "sluice submit: got --wait, but --dry-run and"},
+        {{"submit", "a", "--retry", "--dry-run"}, "sluice submit: got --retry, but --dry-run and"},
         {{"submit", "a", "--json", "--dry-run"}, "sluice submit: got --json, but --dry-run and"},
         {{"submit", "a", "--json", "--test-only"}, "sluice submit: got --json, but --dry-run and"},
         {{"submit", "a", "--", "--qos", "high"}, "sluice submit: got '--qos' 'high', expected '--qos=high'"},
@@ -121,6 +122,8 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"ladder", "--host", "--rungs", "2-1"}, "--rungs: got '2-1'"},
         {{"ladder", "--m", "0"}, "--m: got '0', expected an integer 1..1048576"},
         {{"ladder", "--seconds", "nan"}, "--seconds: got 'nan'"},
+        {{"ladder", "--seconds", "61"}, "--seconds: got '61'"},
+        {{"completion", "bash", "--", "-x"}, "got the program '-x', expected its name"},
         {{"ladder", "--json", "--svg"}, "--json and --svg: both are what stdout shows"},
         {{"doctor", "--set", "run.device=host"},
          "sluice doctor: --set changes keys of a job, but no job file is named"},
