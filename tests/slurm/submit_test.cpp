@@ -258,6 +258,20 @@ TEST(Submit, ForgetsWhatWasAskedOfEarlierJobs) {
     EXPECT_TRUE(std::filesystem::exists(folder / "retry")) << "of this one";
 }
 
+TEST(Submit, OfAnOutputInWhosePlaceAFileHasAppearedIsRefused) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "exit 0");
+    ASSERT_EQ(submit_job(job).exit_code, 0);
+    write_file(job.path() / "labels.csv", "mine");
+
+    const ProcessResult result = run_sluice(job, {"submit", "job.toml", "--no-files"});
+
+    EXPECT_EQ(result.exit_code, 73) << result.out;
+    EXPECT_THAT(result.err, HasSubstr("E-OUT-022"));
+}
+
 TEST(Submit, KeepsItsOwnFilesPrivateAndLeavesTheJobTheUsersUmask) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
