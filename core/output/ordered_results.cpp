@@ -28,6 +28,10 @@ void check_unchanged(std::span<const std::byte> outputs, const OutputsOrigin& or
 
 }  // namespace
 
+ThreadTrace OrderedResults::make_trace(const ChunkGrid& grid) {
+    return {"writer", 3 * grid.chunks_left()};
+}
+
 OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std::uint32_t output_bytes,
                                std::uint32_t window, Doorbell& bell, Activity* activity)
     : writer_(writer),
@@ -36,7 +40,7 @@ OrderedResults::OrderedResults(OutputWriter& writer, const ChunkGrid& grid, std:
       bell_(bell),
       places_(window),
       activity_(activity == nullptr ? own_activity_ : *activity),
-      log_{ThreadTrace("writer", 3 * grid.chunks_left())},
+      log_{make_trace(grid)},
       written_(grid.begin()) {
     expects(window >= 1, "OrderedResults: a window of one chunk at least");
     for (std::uint64_t id = grid.begin(); id < grid.begin() + window; ++id) {

@@ -26,6 +26,10 @@ struct OutputsOrigin {
 /// places results, without locks or allocation.
 class OrderedResults {
 public:
+    /// Empty, with memory reserved for the writing of all chunks of `grid`: the largest trace of a run. Throws Error
+    /// (out_of_memory) if they are too many.
+    [[nodiscard]] static ThreadTrace make_trace(const ChunkGrid& grid);
+
     /// Starts at grid.begin(), and goes on to the chunk that the grid ends with or to stop(): chunks may be fewer than
     /// the grid has, and the last one shorter. `writer`, `bell` and `activity` (what the writing thread is doing)
     /// outlive this object. `bell` is rung when a chunk has been written and on failure. Holds at most `window` chunks,

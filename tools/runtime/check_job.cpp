@@ -10,6 +10,7 @@
 #include "core/device/cuda.hpp"
 #include "core/input/item_source.hpp"
 #include "core/machine/provenance.hpp"
+#include "core/output/ordered_results.hpp"
 #include "core/process/standard_error.hpp"
 #include "kernels/host_instructions.hpp"
 #include "tools/runtime/choose_instructions.hpp"
@@ -46,6 +47,9 @@ void read_all_records(const PreparedJob& prepared, std::uint32_t item_bytes, std
 }  // namespace
 
 void check_prepared_job(const PreparedJob& prepared, std::atomic<std::uint64_t>& items_read) {
+    if (!is_chunk_size_measured(prepared)) {  // which leads to few chunks
+        static_cast<void>(OrderedResults::make_trace(prepared.plan.grid()));
+    }
     if (prepared.plan.device == DeviceKind::cuda) {
         (void)make_cuda_device(0);
     } else {
