@@ -152,7 +152,7 @@ private:
         return value;
     }
 
-    void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \n"), rest_.size())); }
+    void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n\f"), rest_.size())); }
 
     bool accept(char wanted) {
         skip_space();
