@@ -74,6 +74,9 @@ private:
                          fmt::format("save one plain array of {}", takes_integers ? "int32" : "float32 or uint8"));
         }
         std::string descr = read_string();
+        if (descr == "<u1" || descr == "<i1") {  // a byte has no order, but writers such as cnpy give it one
+            descr.front() = '|';
+        }
         if (takes_integers) {
             if (!find_integer_type(descr)) {
                 file_.reject(bad_header,

@@ -60,6 +60,7 @@ TEST_F(IntegerSource, GivesRowsOfEveryType) {
     EXPECT_EQ(rows_of(npy("<i4", "(3, 2)", bytes<std::int32_t>({1, 2, 3, -4, 5, 6}))), expected);
     EXPECT_EQ(rows_of(npy("<i8", "(3, 2)", bytes<std::int64_t>({1, 2, 3, -4, 5, 6}))), expected);
     EXPECT_EQ(rows_of(npy("|u1", "(2,)", bytes<std::uint8_t>({1, 255}))), (Rows{"0: 1", "1: 255"}));
+    EXPECT_EQ(rows_of(npy("<i1", "(2,)", bytes<std::int8_t>({1, -1}))), (Rows{"0: 1", "1: -1"}));
     EXPECT_EQ(rows_of(npy("<u2", "(2,)", bytes<std::uint16_t>({1, 50'256}))), (Rows{"0: 1", "1: 50256"}));
     EXPECT_EQ(rows_of(npy("<u4", "(2,)", bytes<std::uint32_t>({1, UINT32_MAX}))), (Rows{"0: 1", "1: 4294967295"}));
     EXPECT_EQ(rows_of(npy("<u8", "(2,)", bytes<std::uint64_t>({1, UINT64_MAX}))),

@@ -48,6 +48,16 @@ TEST_F(NpySource, AllowsAnyPythonWhitespaceInTheHeader) {
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(items.data()), items.size()), data);
 }
 
+TEST_F(NpySource, TakesBytesThatAreSaidToBeLittleEndian) {
+    const std::string data = "\1\2\3\4\5\6";
+
+    const auto source =
+        open_input(input(npy("{'descr': '<u1', 'fortran_order': False, 'shape': (1, 6), }", data)), codec_);
+
+    const std::vector<std::byte> items = read_all(*source, codec_, 1);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(items.data()), items.size()), data);
+}
+
 TEST_F(NpySource, PacksDenseItems) {
     const std::vector<float> dense = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     const std::string_view data(reinterpret_cast<const char*>(dense.data()), dense.size() * sizeof(float));
