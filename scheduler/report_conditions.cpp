@@ -114,9 +114,11 @@ std::map<std::string, std::string> conditions_of(const ReadJson& report) {
         all[fmt::format("program's {}", name)] = shown(provenance.at(name));
     }
     const ReadJson& run = report.at("run");
-    for (const char* const name : {"device", "chunk_items", "depth", "staged", "window"}) {
+    for (const char* const name : {"device", "chunk_items", "depth"}) {
         all[fmt::format("chosen {}", name)] = shown(run.at(name));
     }
+    all["most chunks read ahead"] = shown(run.at("staged"));
+    all["most chunks whose results wait for an earlier one"] = shown(run.at("window"));
     all["threads that make rows"] = shown(run.at("encoders").at("used"));
     all["ended early"] = run.at("partial") == true ? "yes" : "no";
     all["ended by"] = shown(run.at("ended_by"));
