@@ -110,7 +110,7 @@ void check(const HeldFolder::State& folder, FolderTrust trust) {
         trust == FolderTrust::any || status.st_uid == me || (trust == FolderTrust::mine && status.st_uid == 0);
     if (!is_trusted) {
         refuse(folder.path, fmt::format("belongs to another user ({})", user_name(status.st_uid)),
-               fmt::format("choose another [output].path; `{0} status` and `{0} verify` read other users' runs",
+               fmt::format("`{0} status` and `{0} verify` read it; a job of yours needs an output.path of its own",
                            program_name()));
     }
     const bool is_shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
