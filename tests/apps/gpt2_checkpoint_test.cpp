@@ -17,6 +17,7 @@
 #include "tests/support/error_of.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gpt2_files.hpp"
+#include "tests/support/grows_when_read.hpp"
 #include "tests/support/safetensors_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -170,6 +171,26 @@ TEST_F(Checkpoint, HasAnIndexThatSaysInWhichFileEachTensorIs) {
     EXPECT_EQ(refusal_of([](auto&) {}),
               "E-MOD-171 tensor 'wte.weight' is in no file, and this index says in 'b.safetensors'");
     EXPECT_EQ(refusal_of([](auto& map) { map.erase("wte.weight"); }), "E-MOD-047 tensor 'wte.weight' is missing");
+}
+
+TEST_F(Checkpoint, ThatChangesWhileItIsReadIsRefused) {
+    const std::size_t all = tensors_of(config_).size();
+    write_some("a.safetensors", 0, 50);
+    write_some("b.safetensors", 50, all - 50);
+    test::write_file(file("index.json"), index_of(50).dump());
+
+    for (const char* changing : {"config.json", "index.json", "a.safetensors", "b.safetensors"}) {
+        const std::string before = test::contents(file(changing));
+
+        const std::string refusal = test::bad_data_of([&] {
+            const test::GrowsWhenRead growing(file(changing));
+            return read("index.json");
+        });
+
+        EXPECT_EQ(refusal, "E-MOD-053 the file changed or shrank while it was read") << changing;
+        test::write_file(file(changing), before);
+    }
+    EXPECT_TRUE(equals_weights(read("index.json")));
 }
 
 TEST_F(Checkpoint, MayHoldWhatOtherProgramsKeepBesideIt) {

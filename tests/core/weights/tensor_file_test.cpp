@@ -269,6 +269,17 @@ TEST_F(TensorFile, RawHasExactlyTheExpectedSize) {
     }
 }
 
+TEST_F(TensorFile, ThatHasGrownSinceItWasOpenedIsRefused) {
+    test::write_safetensors(file("a.safetensors"), specs, values);
+    const TensorReader opened(file("a.safetensors"));
+    std::ofstream(file("a.safetensors"), std::ios::binary | std::ios::app) << 'x';
+
+    const Error error = test::error_of([&] { opened.read(specs, read_); });
+
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+    EXPECT_EQ(error.text().id, "E-MOD-053");
+}
+
 TEST_F(TensorFile, ThatIsSwappedAfterItWasReadIsToldByItsContent) {
     test::write_safetensors(file("a.safetensors"), specs, values);
     std::filesystem::copy_file(file("a.safetensors"), file("copy"));
