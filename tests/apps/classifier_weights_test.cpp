@@ -138,6 +138,20 @@ TEST_F(SmallClassifier, OfASizeThatNoKernelTakesIsRefused) {
     EXPECT_EQ(refusal_of_sizes({.channels = 128, .hidden = 1}), "read");
 }
 
+/// Both tensors without values: a file of their real size would have a gibibyte.
+TEST_F(SmallClassifier, HasAThousandChannelsAndEightThousandHiddenUnitsAtMost) {
+    const auto refusal = [&](std::uint64_t channels, std::uint64_t hidden) {
+        const auto path = folder_.path() / "empty.safetensors";
+        test::write_safetensors(path, std::vector<TensorSpec>{{"w_conv1", {channels, 0}}, {"w_fc1", {hidden, 0}}}, {});
+        return test::bad_data_of([&] { return read_classifier_weights(path); });
+    };
+
+    EXPECT_EQ(refusal(1024, 8192), "E-MOD-047 tensor 'w_conv1': got shape [1024,0], expected [1024,70,7]");
+    EXPECT_EQ(refusal(1088, 8192),
+              "E-MOD-047 tensor 'w_conv1': got 1088 outputs, expected a multiple of 64 up to 1024");
+    EXPECT_EQ(refusal(1024, 8193), "E-MOD-047 tensor 'w_fc1': got 8193 outputs, expected 1 up to 8192");
+}
+
 TEST_F(SmallClassifier, RunsOnTheHostOnlyWhereItsSizesDoNotFitAGpu) {
     const WeightBlob blob = read_classifier_weights(write(small));
 
