@@ -148,6 +148,7 @@ TEST(Hang, OfAStreamEndsTheRun) {
     EXPECT_THAT(contents(job.attempt(1) / "dump.txt"), HasSubstr("device 0 compute stream"));
     const auto status = nlohmann::json::parse(contents(job.attempt(1) / "../../status.json"));
     EXPECT_THAT(status.at("end").at("hint").get<std::string>(), testing::EndsWith("dump.txt says who waits for what"));
+    EXPECT_EQ(status.at("chunks_committed"), 2) << "although no commit was due";
     expect_partial(job, "E-RUN-076");
     EXPECT_EQ(job.report().at("run").at("items_done"), 8);
 }

@@ -157,6 +157,7 @@ void JobServer::end_abruptly(const DriverTeam& team, ExitCode code, const ErrorT
     publish_report(partial_report(team, reason), job_, options_,
                    {.code = code, .is_kept = context_.board.committed().chunks != 0});
     wait_until_committed();
+    root_.monitor.count_again();
 }
 
 /// Joins the trace of the drivers with those of readers and writer, `threads`, and of the comm thread.

@@ -88,7 +88,8 @@ void RunMonitor::serve(ServedRun run) {
 
 void RunMonitor::serve_no_more() {
     const std::lock_guard lock(mutex_);
-    leave_run();
+    look_at_run();
+    run_.reset();
 }
 
 void RunMonitor::explain(const ErrorText& text) {
@@ -113,7 +114,7 @@ void RunMonitor::end(ExitCode code) noexcept {
         return;
     }
     over_ = true;
-    leave_run();
+    look_at_run();
     if (role_ == Role::first && code == ExitCode::in_use) {
         role_ = Role::guest;
     }
@@ -132,6 +133,14 @@ void RunMonitor::end(ExitCode code) noexcept {
     status_.seconds_left.reset();
     write();
     wake_.notify_all();
+}
+
+void RunMonitor::count_again() {
+    const std::lock_guard lock(mutex_);
+    if (run_) {
+        take_counts();
+        write();
+    }
 }
 
 void RunMonitor::watch() {
@@ -187,11 +196,6 @@ void RunMonitor::begin_in(const std::filesystem::path& run_folder) {
     }
     look();
     thread_ = std::thread([this] { watch(); });
-}
-
-void RunMonitor::leave_run() {
-    look_at_run();
-    run_.reset();
 }
 
 void RunMonitor::look_at_run() {

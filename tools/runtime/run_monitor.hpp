@@ -74,6 +74,9 @@ public:
     /// Writes the last status and ends the thread. A second call does nothing.
     void end(ExitCode code) noexcept;
 
+    /// After end(), before serve_no_more(): more has been committed, which the last status has to tell, too.
+    void count_again();
+
 private:
     enum class Role : std::uint8_t {
         first,  ///< Nobody else is at the run, as far as known.
@@ -85,7 +88,6 @@ private:
     void watch();
     void ask_slurm(const std::string& end_time, const std::stop_token& stop);
     void look();
-    void leave_run();
     void look_at_run();
     void take_counts();
     void take_rates();

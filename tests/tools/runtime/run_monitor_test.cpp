@@ -298,6 +298,30 @@ TEST(RunMonitor, TellsThatTheOutputIsCompleteWhichAnotherAttemptHasFinished) {
     EXPECT_EQ(read_run_status(folder.path() / "status.json").value_or(RunStatus{}).state, RunState::complete);
 }
 
+TEST(RunMonitor, TellsWhatIsCommittedAfterASuddenEnd) {
+    const TemporaryFolder folder;
+    Doorbell bell;
+    StopRequest stop(bell);
+    GrantBook book(1, 1);
+    std::uint64_t committed = 0;
+    RunMonitor monitor(stop, "n0", std::chrono::hours(1), std::chrono::hours(1));
+    monitor.open(folder.path(), "labels.csv");
+    monitor.serve({.book = &book,
+                   .grid = [] { return ChunkGrid(99, 4); },
+                   .items_written = [] { return 79U; },
+                   .chunks_committed = [&] { return committed; }});
+    monitor.end(ExitCode::communication);
+
+    committed = 19;
+    monitor.count_again();
+
+    const RunStatus status = read_run_status(folder.path() / "status.json").value();
+    EXPECT_EQ(status.chunks_committed, 19U);
+    EXPECT_EQ(status.items_committed, 76U);
+    EXPECT_EQ(status.state, RunState::failed);
+    EXPECT_EQ(status.end.value().code, static_cast<int>(ExitCode::communication));
+}
+
 TEST(RunMonitor, TellsWhatIsCommittedApartFromWhatIsOnlyWritten) {
     const auto status_after = [](ExitCode code, std::uint64_t committed) {
         const TemporaryFolder folder;
