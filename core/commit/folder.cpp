@@ -33,6 +33,9 @@ int give_name(FileEffect::Kind kind, const std::filesystem::path& from, const st
     if (error == 0) {
         note_effect([&] { return FileEffect{.kind = kind, .path = from, .other = to}; });
     } else if (std::ranges::find(answers, error) == answers.end()) {
+        if (error == ENOENT && !status_of(from)) {
+            fail_on_file(from, "open", error);
+        }
         fail_on_file(to, operation, error);
     }
     return error;

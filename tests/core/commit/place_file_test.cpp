@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "tests/core/commit/commit_fixture.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/fault_injection.hpp"
 
 namespace sluice::test {
@@ -31,6 +32,17 @@ TEST_F(PlaceFile, LinksIt) {
 
     EXPECT_EQ(std::filesystem::hard_link_count(from()), 2U);
     EXPECT_TRUE(contents(to()) == text_);
+}
+
+TEST_F(PlaceFile, NamesWhicheverOfTheTwoIsMissing) {
+    const auto missing = [](const std::filesystem::path& one, const std::filesystem::path& other) {
+        return error_of([&] { static_cast<void>(link_to(one, other)); }).text().where;
+    };
+    const std::filesystem::path nowhere = folder_.path() / "none" / "file";
+
+    EXPECT_EQ(missing(from(), nowhere), nowhere);
+    EXPECT_EQ(missing(nowhere, to()), nowhere);
+    EXPECT_EQ(missing(folder_.path() / "none", to()), folder_.path() / "none");
 }
 
 TEST_F(PlaceFile, AcceptsTheSameFile) {

@@ -194,6 +194,19 @@ TEST(PublishOneFile, TakesAwayAPartThatTheDiskDoesNotGiveBack) {
     EXPECT_EQ(folder.published(), folder.job().files());
 }
 
+TEST(PublishFolder, NamesAPartThatSomebodyHasRemoved) {
+    const RunFolder folder{FakeJob{.layout = OutputLayout::folder}};
+    CommittedOutput run(folder.options());
+    append_until(run, folder.job(), folder.job().grid().chunks());
+    const std::filesystem::path part = part_file(folder.paths().attempt(1), 0);
+    std::filesystem::remove(part);
+
+    const Error error = error_of([&] { run.publish(); });
+
+    EXPECT_EQ(error.text().where, part);
+    EXPECT_EQ(error.code(), ExitCode::io_error);
+}
+
 INSTANTIATE_TEST_SUITE_P(Layouts, Publish, testing::Values(OutputLayout::file, OutputLayout::folder),
                          [](const auto& test) {
                              return std::string(test.param == OutputLayout::file ? "File" : "Folder");
