@@ -178,6 +178,8 @@ toml::table parse_toml(std::string_view text, const std::string& name) {
         std::string hint = hint_for_bare_string(text, error.source().begin.line);
         if (hint.empty() && is_about_a_word(what)) {
             hint = "a string stands in quotes";
+        } else if (hint.empty() && !name.ends_with(".toml")) {
+            hint = "is it the job file? These are written in TOML";
         }
         refuse_job("E-CFG-006", place_of(name, error.source()), what, std::move(hint));
     }

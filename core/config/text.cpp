@@ -100,9 +100,10 @@ void check_depth(std::string_view text, const std::string& name) {
 }
 
 [[noreturn]] void refuse_size(const std::string& name, std::size_t bytes) {
-    refuse_job("E-CFG-004", name,
-               fmt::format("too large (got {} KiB, expected at most {} KiB)", (bytes + kib - 1) / kib,
-                           largest_job_file / kib));
+    refuse_job(
+        "E-CFG-004", name,
+        fmt::format("too large (got {} KiB, expected at most {} KiB)", (bytes + kib - 1) / kib, largest_job_file / kib),
+        "name the job file itself");
 }
 
 }  // namespace
