@@ -1,4 +1,4 @@
-#include "comm/device_queues.hpp"
+#include "core/device_queues.hpp"
 
 #include <algorithm>
 
