@@ -5,6 +5,7 @@
 #include <queue>
 #include <utility>
 
+#include "core/device_queues.hpp"
 #include "core/error.hpp"
 
 namespace sluice {
@@ -41,6 +42,7 @@ private:
 class Ring {
 public:
     explicit Ring(std::size_t size) : values_(std::max<std::size_t>(size, 1)) {}
+    [[nodiscard]] std::size_t size() const { return values_.size(); }
     [[nodiscard]] double oldest(std::uint64_t at) const { return values_[at % values_.size()]; }
     void put(std::uint64_t at, double value) { values_[at % values_.size()] = value; }
 
@@ -52,11 +54,13 @@ class Replay {
 public:
     explicit Replay(const ReplayPlan& plan)
         : plan_(plan),
+          chunks_((plan.items + plan.chunk_items - 1) / plan.chunk_items),
           engines_(plan.devices.size()),
           is_serial_(plan.mode == PipelineMode::serial),
           readers_(plan.readers),
           staged_(is_serial_ ? 1 : plan.staged),
           window_(is_serial_ ? plan.devices.size() : plan.window),
+          queues_(plan.devices.size(), window_.size(), 0),
           fixed_slots_(plan.devices.size(), Ring(is_serial_ ? 1 : plan.depth)) {
         for (std::size_t device = 0; device < plan.devices.size(); ++device) {
             for (std::uint32_t slot = 0; slot < (is_serial_ ? 1 : plan.depth); ++slot) {
@@ -64,6 +68,8 @@ public:
             }
         }
     }
+
+    [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
 
     /// Returns when the chunk is written and committed.
     double pass(std::uint64_t chunk, double items) {
@@ -73,11 +79,14 @@ public:
         const double read = std::max(may_read, readers_.oldest(chunk)) + items * plan_.read;
         readers_.put(chunk, read);
         double at = std::max({read, asked, room});
+        take_returns(at);
+        queues_.granted(chunk, static_cast<std::uint32_t>(device), nanoseconds_of(at));
         const ChunkDurations& times = next_times(device);
         at = scatter(device, at, items, times);
         staged_.put(chunk, at);
         at = compute(device, at, items, times);
         at = receive_.serve(at, items * plan_.gather);
+        returns_.emplace(at, chunk);
         give_back(device, chunk, at);
         write_ = std::max(at, write_) + items * plan_.write;
         window_.put(chunk, write_);
@@ -90,9 +99,26 @@ private:
             const std::size_t device = chunk % plan_.devices.size();
             return {fixed_slots_[device].oldest(chunk / plan_.devices.size()), device};
         }
-        const auto slot = slots_.top();
-        slots_.pop();
-        return slot;
+        for (;;) {
+            const Slot slot = slots_.top();
+            slots_.pop();
+            take_returns(slot.first);
+            if (returns_.empty() || !queues_.has_to_wait(static_cast<std::uint32_t>(slot.second), chunks_ - chunk)) {
+                return slot;
+            }
+            slots_.emplace(returns_.top().first, slot.second);  // until then nothing changes
+        }
+    }
+
+    /// Those until `now`.
+    void take_returns(double now) {
+        for (; !returns_.empty() && returns_.top().first <= now; returns_.pop()) {
+            queues_.returned(returns_.top().second, nanoseconds_of(returns_.top().first));
+        }
+    }
+
+    static std::chrono::nanoseconds nanoseconds_of(double seconds) {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(seconds));
     }
 
     void give_back(std::size_t device, std::uint64_t chunk, double at) {
@@ -128,16 +154,21 @@ private:
         return at;
     }
 
+    template <class What>
+    using Soonest = std::priority_queue<std::pair<double, What>, std::vector<std::pair<double, What>>, std::greater<>>;
     using Slot = std::pair<double, std::size_t>;  // time of its request, device
 
     const ReplayPlan& plan_;
+    std::uint64_t chunks_;
     std::vector<Engines> engines_;
     bool is_serial_;
     Ring readers_;
     Ring staged_;
     Ring window_;
-    std::priority_queue<Slot, std::vector<Slot>, std::greater<>> slots_;
-    std::vector<Ring> fixed_slots_;  // of each device
+    DeviceQueues queues_;
+    Soonest<std::size_t> slots_;
+    Soonest<std::uint64_t> returns_;  // chunks that are under way, and when their results arrive
+    std::vector<Ring> fixed_slots_;   // of each device
     Shared send_;
     Shared receive_;
     double write_ = 0;
@@ -149,7 +180,7 @@ double replay(const ReplayPlan& plan) {
     expects(!plan.devices.empty() && plan.readers >= 1 && plan.chunk_items >= 1 && plan.depth >= 1,
             "replay: a device, a reader, an item a chunk and a slot at least");
     Replay replay(plan);
-    const std::uint64_t chunks = (plan.items + plan.chunk_items - 1) / plan.chunk_items;
+    const std::uint64_t chunks = replay.chunks();
     double end = 0;
     double half = 0;
     const std::uint64_t replayed = std::min(chunks, most_chunks);

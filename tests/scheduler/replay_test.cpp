@@ -48,6 +48,22 @@ TEST(Replay, GivesFewerChunksToASlowDeviceUnlessTheyAreDealtOut) {
     EXPECT_NEAR(replay(plan), 50 * 0.3, 1e-9);
 }
 
+TEST(Replay, LetsASlowDeviceWaitNearTheEnd) {
+    ReplayPlan plan = plan_of(2, {.items = 10, .compute = 100ms});
+    plan.devices[1][0].compute = 3s;
+
+    EXPECT_LT(replay(plan), 100 * 0.1)
+        << "than the other one alone; with three more chunks ahead, the slow one takes 18 s";
+}
+
+TEST(Replay, GivesASlowDeviceNoThirdChunkAheadOfFew) {
+    ReplayPlan plan = plan_of(2, {.items = 10, .compute = 100ms});
+    plan.items = 120;
+    plan.devices[1][0].compute = 1s;
+
+    EXPECT_NEAR(replay(plan), 2.0, 1e-9);
+}
+
 TEST(Replay, LetsNoQuickDeviceWaitForASlowOnesResults) {
     ReplayPlan plan = plan_of(2, {.items = 10, .compute = 100ms});
     plan.devices[1][0].compute = 300ms;
