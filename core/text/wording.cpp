@@ -136,6 +136,12 @@ std::string_view closest_name(std::string_view wrong, std::span<const std::strin
             found = name;
         }
     }
+    const auto begins = [start = small_letters(wrong)](std::string_view name) {
+        return small_letters(name).starts_with(start);
+    };
+    if (found.empty() && !wrong.empty() && std::ranges::count_if(names, begins) == 1) {
+        return *std::ranges::find_if(names, begins);
+    }
     return found;
 }
 

@@ -56,8 +56,9 @@ enum class Percentage : std::uint8_t { hidden, shown };
 /// string edited once (optimal string alignment; Damerau 1964).
 [[nodiscard]] std::size_t edit_distance(std::string_view from, std::string_view to);
 
-/// The closest of `names`, whatever the case of ASCII letters, the first if several are equally close; empty if none is
-/// within a third of the length of `wrong` (at least 1 edit).
+/// The closest of `names`, whatever the case of ASCII letters, the first if several are equally close. If none is
+/// within a third of the length of `wrong` (at least 1 edit), the one that begins with `wrong`; empty if none does, or
+/// several.
 [[nodiscard]] std::string_view closest_name(std::string_view wrong, std::span<const std::string_view> names);
 
 /// "; did you mean 'depth'?", or an empty string.

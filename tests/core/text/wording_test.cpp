@@ -73,6 +73,15 @@ TEST(ClosestName, IsFoundInCapitals) {
     EXPECT_EQ(closest_name("Devicse", some_names), "devices");
 }
 
+TEST(ClosestName, IsTheOnlyOneThatBeginsSo) {
+    constexpr std::array<std::string_view, 3> names{"no-progress", "no-files", "time-left"};
+
+    EXPECT_EQ(closest_name("no-prog", names), "no-progress");
+    EXPECT_EQ(closest_name("TIME", names), "time-left");
+    EXPECT_EQ(closest_name("no", names), "");
+    EXPECT_EQ(closest_name("progress", names), "");
+}
+
 TEST(ClosestName, IsEmptyWhenNothingIsNear) {
     EXPECT_EQ(closest_name("", some_names), "");
     EXPECT_EQ(closest_name("zzzzz", some_names), "");

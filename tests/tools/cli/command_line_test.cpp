@@ -103,6 +103,7 @@ TEST(CommandLine, RefusesWhatItDoesNotKnow) {
         {{"run", "a", "b"}, "sluice run: unexpected argument 'b'"},
         {{"run", "a", "--no-progres"}, "did you mean '--no-progress'?"},
         {{"run", "a", "--quie"}, "did you mean '--quiet'?"},
+        {{"run", "a", "--no-prog"}, "did you mean '--no-progress'?"},
         {{"run", "a", "--set"}, "'--set' is missing"},
         {{"submit", "a", "--wait", "--dry-run"}, "sluice submit: got --wait, but --dry-run and"},
         {{"submit", "a", "--retry", "--dry-run"}, "sluice submit: got --retry, but --dry-run and"},
