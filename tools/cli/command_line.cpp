@@ -27,14 +27,26 @@ bool asks_for_help(std::string_view word) {
     return word == "--help" || word == "-h";
 }
 
-std::string unknown_option(const po::options_description& known, const std::string& wrong) {
+/// Where `word`, without its dashes, is SECTION.KEY or SECTION.KEY=VALUE and the command sets keys.
+std::string did_you_mean_set(const Command& command, std::string_view word) {
+    word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+    const std::size_t equals = word.find('=');
+    if (command.set_example == nullptr || word.substr(0, equals).find('.') == std::string_view::npos) {
+        return {};
+    }
+    const bool has_value = equals != std::string_view::npos;
+    return fmt::format("; did you mean {}?", quoted(fmt::format("--set {}{}", word, has_value ? "" : "=VALUE")));
+}
+
+std::string unknown_option(const Command& command, const po::options_description& known, const std::string& wrong) {
     std::vector<std::string> names{"--help"};
     for (const auto& option : known.options()) {
         names.push_back("--" + option->long_name());
     }
     const std::vector<std::string_view> views(names.begin(), names.end());
     const std::string_view name = std::string_view(wrong).substr(0, wrong.find('='));
-    return fmt::format("unknown option {}{}", quoted(name), did_you_mean(name, views));
+    const std::string key = did_you_mean_set(command, wrong);
+    return fmt::format("unknown option {}{}", quoted(name), key.empty() ? did_you_mean(name, views) : key);
 }
 
 const Command& command_of(std::string_view name) {
@@ -106,7 +118,7 @@ ParsedArguments parse_arguments(const Command& command, Arguments arguments, con
         po::store(po::command_line_parser(words).options(known).positional(operands).style(style).run(),
                   parsed.options);
     } catch (const po::unknown_option& error) {
-        refuse_usage(command, unknown_option(options, error.get_option_name()));
+        refuse_usage(command, unknown_option(command, options, error.get_option_name()));
     } catch (const po::error& error) {
         refuse_usage(command, escaped(error.what()));
     }
@@ -114,7 +126,10 @@ ParsedArguments parse_arguments(const Command& command, Arguments arguments, con
         parsed.operands = parsed.options["operand"].as<std::vector<std::string>>();
     }
     if (parsed.operands.size() > command.most_operands) {
-        refuse_usage(command, fmt::format("unexpected argument {}", quoted(parsed.operands[command.most_operands])));
+        const std::string& word = parsed.operands[command.most_operands];
+        const bool has_value = word.find('=') != std::string::npos;  // other words with a dot are names of files
+        refuse_usage(command, fmt::format("unexpected argument {}{}", quoted(word),
+                                          has_value ? did_you_mean_set(command, word) : ""));
     }
     return parsed;
 }
