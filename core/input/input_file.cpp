@@ -35,8 +35,9 @@ constexpr std::array<Magic, 6> compressed_starts = {{
 std::string hint_for(const OpenedFile& opened, const std::filesystem::path& path) {
     switch (opened.error) {
         case 0:
-            return opened.is_folder() ? fmt::format("name its files: {}", escaped(pattern_in(path, "*.csv").native()))
-                                      : "name a file in [input].path";
+            return opened.is_folder()
+                       ? fmt::format("name its files, as in {}", escaped(pattern_in(path, "*.csv").native()))
+                       : "name a file in [input].path";
         case ENOENT:
             return hint_for_missing("check [input].path; it is relative to the job file's folder", path);
         case EACCES:

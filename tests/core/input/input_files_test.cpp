@@ -105,7 +105,7 @@ TEST_F(InputFilesTest, AreRefusedWhereThereAreNone) {
 
     const Error is_folder = refusal({"a.csv", "folder.csv"});
     EXPECT_EQ(is_folder.code(), ExitCode::no_input);
-    EXPECT_EQ(is_folder.text().hint, "name its files: " + (folder() / "folder.csv/*.csv").native());
+    EXPECT_EQ(is_folder.text().hint, "name its files, as in " + (folder() / "folder.csv/*.csv").native());
 }
 
 TEST_F(InputFilesTest, AreRefusedAtAMatchThatCannotBeRead) {
