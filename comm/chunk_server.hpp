@@ -11,7 +11,7 @@
 #include "comm/grant_book.hpp"
 #include "core/chunk_grid.hpp"
 #include "core/clock.hpp"
-#include "core/device_queues.hpp"
+#include "core/device/device_queues.hpp"
 #include "core/input/read_ahead.hpp"
 #include "core/modes.hpp"
 #include "core/output/ordered_results.hpp"

@@ -5,7 +5,7 @@
 #include <queue>
 #include <utility>
 
-#include "core/device_queues.hpp"
+#include "core/device/device_queues.hpp"
 #include "core/error.hpp"
 
 namespace sluice {

@@ -30,8 +30,8 @@ struct ReplayPlan {
 
 /// Seconds from the first chunk's read to the last one's commit. Each stage serves one chunk at a time; a device
 /// overlaps its three stages unless the mode is serial; a slot is occupied from request to delivery; a chunk is read,
-/// or granted, once there is room; slow devices wait near the end (core/device_queues). Pure; O(chunks log slots) but
-/// for those waits.
+/// or granted, once there is room; slow devices wait near the end (core/device/device_queues). Pure; O(chunks log
+/// slots) but for those waits.
 [[nodiscard]] double replay(const ReplayPlan& plan);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "core/device_queues.hpp"
+#include "core/device/device_queues.hpp"
 
 #include <algorithm>
 
