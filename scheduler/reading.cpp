@@ -47,11 +47,12 @@ std::uint32_t choose_readers(const ReadingNeeds& needs) {
         (host ? host_flop_per_second : cuda_flop_per_second) * needs.devices / needs.flop_per_item;
     const double wanted = std::ceil(items_per_second * item_bytes / reader_bytes_per_second);
     const std::uint32_t most = std::max(1U, host ? needs.cores / 2 : needs.cores);
-    const std::uint64_t fewest = host ? fewest_readers : fewest_readers_a_gpu * std::max(1U, needs.devices);
-    if (wanted >= most || fewest >= most) {
+    if (wanted >= most) {
         return most;
     }
-    return std::max(static_cast<std::uint32_t>(fewest), static_cast<std::uint32_t>(wanted));
+    const std::uint64_t of_gpus = host ? 0 : std::min(fewest_readers_a_gpu * needs.devices, std::uint64_t{most / 2});
+    const auto fewest = std::max(fewest_readers, static_cast<std::uint32_t>(of_gpus));
+    return std::min(most, std::max(fewest, static_cast<std::uint32_t>(wanted)));
 }
 
 }  // namespace sluice

@@ -31,9 +31,10 @@ struct ReadingNeeds {
 
 /// Reader threads of rank 0: enough to supply items, in the slowest format, as fast as all devices can compute them.
 ///
-/// With GPUs, which leave the cores idle, at least 4 per GPU, because an app's tokenizer may be far slower than any
-/// format and its items smaller than `flop_per_item` says; at most one per core. With host devices, which need the
-/// cores, at least 2, so that one works while another waits for the file system; at most one per two cores, at least 1.
+/// At least 2, so that one works while another waits for the file system. With GPUs, which leave the cores idle, at
+/// most one per core, and at least 4 per GPU as far as these are no more than half of the cores, because an app's
+/// tokenizer may be far slower than any format and its items smaller than `flop_per_item` says. With host devices,
+/// which need the cores, at most one per two cores, at least 1.
 ///
 /// `device` is host or cuda; `flop_per_item` is positive and finite, the bytes are finite and not negative.
 [[nodiscard]] std::uint32_t choose_readers(const ReadingNeeds& needs);

@@ -100,8 +100,10 @@ TEST(Readers, AreFourAGpuForWhatNeedsNoneByItsBytes) {
     constexpr ReadingNeeds prompts{.cores = 64, .device = DeviceKind::cuda, .devices = 4, .flop_per_item = 20e9};
     EXPECT_EQ(choose_readers(prompts), 16U);
     EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 64, 1)), 4U);
-    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 3, 1)), 3U) << "one a core";
-    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 64, 400)), 64U);
+    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 16, 4)), 8U) << "the other cores are comm's and drivers'";
+    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 3, 1)), 2U);
+    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 1, 1)), 1U) << "one a core";
+    EXPECT_EQ(choose_readers(with(prompts, DeviceKind::cuda, 64, 400)), 32U);
     EXPECT_EQ(choose_readers(with(prompts, DeviceKind::host, 64, 64)), 2U);
 }
 
