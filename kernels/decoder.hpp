@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "core/interface.hpp"
 #include "core/weights/packed_weights.hpp"
+#include "core/weights/weight_values.hpp"
 #include "kernels/decoder_shape.hpp"
 #include "kernels/text_writer.hpp"
 #include "kernels/token_sampling.hpp"
@@ -20,16 +20,16 @@ enum class MatrixOrder : std::uint8_t {
     by_outputs,  ///< (outputs, inputs)
 };
 
-/// A linear layer; an empty span means no bias.
+/// A linear layer; it may have no bias.
 struct DecoderLinear {
-    std::span<const float> weights;
-    std::span<const float> bias{};
+    WeightValues weights;
+    WeightValues bias{};
     MatrixOrder order = MatrixOrder::by_inputs;
 };
 
 struct DecoderNorm {
-    std::span<const float> gamma;   // (width)
-    std::span<const float> beta{};  // (width); empty: none
+    WeightValues gamma;   // (width)
+    WeightValues beta{};  // (width); empty: none
 };
 
 struct DecoderBlockWeights {
@@ -42,11 +42,11 @@ struct DecoderBlockWeights {
 };
 
 struct DecoderWeights {
-    std::span<const float> tokens;     // (vocabulary, width); also the head's weights if `head` is empty
-    std::span<const float> positions;  // (positions, width); empty with rotary positions
+    WeightValues tokens;     // (vocabulary, width); also the head's weights if `head` is empty
+    WeightValues positions;  // (positions, width); empty with rotary positions
     std::vector<DecoderBlockWeights> blocks{};
     DecoderNorm last_norm;
-    std::span<const float> head{};  // (vocabulary, width); empty: tied to `tokens`
+    WeightValues head{};  // (vocabulary, width); empty: tied to `tokens`
 };
 
 /// Continues prompts. In: items; out: results. Given the scores s that follow a text, after penalty, top_k and top_p,

@@ -9,9 +9,11 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "apps/gpt2/checkpoint_index.hpp"
 #include "apps/gpt2/config_numbers.hpp"
+#include "apps/gpt2/tensor_layout.hpp"
 #include "apps/gpt2/tensors.hpp"
 #include "apps/tensor_values.hpp"
 #include "core/error.hpp"
@@ -23,26 +25,59 @@
 namespace sluice::gpt2 {
 namespace {
 
-constexpr std::size_t head_floats = std::tuple_size_v<ConfigNumbers>;  // what a blob begins with
-
 constexpr std::string_view head_name = "lm_head.weight";
 
-std::uint64_t elements_of(const Config& config) {
-    std::uint64_t count = 0;
-    for (const TensorSpec& spec : tensors_of(config)) {
-        count += spec.elements();
-    }
-    return count;
+/// A blob is a Config as numbers, the types of the tensors, a byte each, and the tensors, which begin on a cache line.
+constexpr std::size_t types_begin = sizeof(ConfigNumbers);
+
+std::size_t tensors_begin(std::size_t tensors) {
+    constexpr std::size_t cache_line = 64;
+    return (types_begin + tensors + cache_line - 1) / cache_line * cache_line;
+}
+
+std::span<std::byte> tensors_in(const WeightBlob& blob, const TensorLayout& layout) {
+    return blob.memory.bytes().subspan(tensors_begin(layout.tensors().size()), layout.bytes());
+}
+
+TensorLayout layout_of(const Config& config, const WeightBlob& blob) {
+    std::vector<TensorSpec> tensors = tensors_of(config);
+    std::vector<FloatType> types(tensors.size());
+    std::memcpy(types.data(), &blob.memory.bytes()[types_begin], types.size() * sizeof types[0]);
+    return {std::move(tensors), std::move(types)};
 }
 
 /// `from`: the key that they are made by. Throws Error (out_of_memory).
-WeightBlob blob_for(const Config& config, std::string_view from) {
-    const std::uint64_t floats = head_floats + elements_of(config);
-    check_weights_fit(floats * sizeof(float), from);
-    WeightBlob blob = WeightBlob::of_floats(floats);
+WeightBlob blob_for(const Config& config, const TensorLayout& layout, std::string_view from) {
+    const std::size_t begin = tensors_begin(layout.tensors().size());
+    check_weights_fit(begin + layout.bytes(), from);
+    WeightBlob blob{NodeMemory::for_node(begin + layout.bytes())};
     const ConfigNumbers head = numbers_of(config);
-    std::memcpy(blob.floats().data(), head.data(), sizeof head);
+    std::memcpy(blob.memory.bytes().data(), head.data(), sizeof head);
+    std::memcpy(&blob.memory.bytes()[types_begin], layout.types().data(), layout.types().size_bytes());
     return blob;
+}
+
+TensorLayout layout_as_fp32(std::vector<TensorSpec> tensors) {
+    std::vector<FloatType> types(tensors.size(), FloatType::f32);
+    return {std::move(tensors), std::move(types)};
+}
+
+/// All values of a blob whose tensors are fp32.
+std::span<float> floats_in(const WeightBlob& blob, const TensorLayout& layout) {
+    const std::span<std::byte> bytes = tensors_in(blob, layout);
+    return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+bool are_equal(const WeightValues& a, const WeightValues& b) {
+    if (a.size() != b.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /// The tensors of one or several safetensors files.
@@ -93,15 +128,23 @@ public:
         }
     }
 
-    void read(std::span<const TensorSpec> wanted, std::span<float> to) const {
-        std::vector<StoredValues> values;
-        TensorsInOrder take(to);
+    /// Of `wanted`, which have been checked.
+    [[nodiscard]] std::vector<FloatType> types_of(std::span<const TensorSpec> wanted) const {
+        std::vector<FloatType> types;
         for (const TensorSpec& spec : wanted) {
-            const std::span<float> part = take(static_cast<std::size_t>(spec.elements()));
-            values.push_back(stored(by_name_.at(spec.name), spec.shape, part));
+            types.push_back(type_of(by_name_.at(spec.name)));
+        }
+        return types;
+    }
+
+    /// The tensors of `layout`, which are of types_of(), to `memory`.
+    void read(const TensorLayout& layout, std::span<std::byte> memory) const {
+        std::vector<StoredValues> values;
+        for (std::size_t i = 0; i < layout.tensors().size(); ++i) {
+            values.push_back(stored(by_name_.at(layout.tensors()[i].name), layout.types()[i], layout.room(i, memory)));
         }
         read_finite(values);
-        check_head(wanted, values);
+        check_head(layout, memory);
         for (const auto& reader : readers_) {
             reader->check_unchanged();
         }
@@ -123,8 +166,11 @@ private:
         return std::string(name);
     }
 
-    static StoredValues stored(const Place& place, const std::vector<std::uint64_t>& shape, std::span<float> to) {
-        return place.reader->stored({place.entry->name, shape}, to);
+    static FloatType type_of(const Place& place) {
+        return place.reader->type_of({place.entry->name, place.entry->shape});
+    }
+    static StoredValues stored(const Place& place, FloatType as, std::span<std::byte> to) {
+        return place.reader->stored({place.entry->name, place.entry->shape}, as, to);
     }
 
     /// But for what nobody reads: programs that drop a head that is tied leave its name in the index.
@@ -150,7 +196,8 @@ private:
     }
 
     /// A head of its own that is not `wanted` makes another model, whatever config.json says.
-    void check_head(std::span<const TensorSpec> wanted, std::span<const StoredValues> read) const {
+    void check_head(const TensorLayout& layout, std::span<const std::byte> memory) const {
+        const std::span<const TensorSpec> wanted = layout.tensors();
         const auto head = by_name_.find(head_name);
         if (head == by_name_.end() || wanted.back().name == head_name) {
             return;
@@ -158,14 +205,15 @@ private:
         const auto tokens = std::ranges::find_if(wanted, [](const TensorSpec& spec) {
             return spec.name == "wte.weight" || spec.name == "embed_tokens.weight";
         });
-        const std::span<const float> embeddings = read[static_cast<std::size_t>(tokens - wanted.begin())].to;
+        const WeightValues embeddings = layout.values(static_cast<std::size_t>(tokens - wanted.begin()), memory);
         const SafetensorsEntry& entry = *head->second.entry;
-        std::vector<float> values(entry.shape == tokens->shape ? embeddings.size() : 0);
+        const FloatType type = type_of(head->second);
+        std::vector<std::byte> values(entry.shape == tokens->shape ? embeddings.size() * bytes_of(type) : 0);
         if (!values.empty()) {
-            const StoredValues own = stored(head->second, entry.shape, values);
+            const StoredValues own = stored(head->second, type, values);
             read_finite({&own, 1});
         }
-        if (!std::ranges::equal(values, embeddings)) {
+        if (!are_equal({type, values}, embeddings)) {
             refuse_tensor(entry.name, "is not the token embeddings once more");
         }
     }
@@ -213,27 +261,30 @@ WeightBlob read_checkpoint(const std::filesystem::path& weights, const std::opti
                            const std::optional<std::filesystem::path>& generation) {
     const Checkpoint checkpoint(weights);
     if (checkpoint.is_headerless()) {
-        const std::vector<TensorSpec> specs = gpt2_tensors(default_config().shape);
-        checkpoint.only().check(specs);
-        WeightBlob blob = blob_for(default_config(), "model.weights");
-        checkpoint.only().read(specs, blob.floats().subspan(head_floats));
+        const TensorLayout layout = layout_as_fp32(gpt2_tensors(default_config().shape));
+        checkpoint.only().check(layout.tensors());
+        WeightBlob blob = blob_for(default_config(), layout, "model.weights");
+        checkpoint.only().read(layout.tensors(), floats_in(blob, layout));
         return blob;
     }
     const Config read = read_config(config.value(), generation);
-    const std::vector<TensorSpec> specs = tensors_of(read);
-    checkpoint.check(specs);
-    WeightBlob blob = blob_for(read, "model.weights");
-    checkpoint.read(specs, blob.floats().subspan(head_floats));
+    std::vector<TensorSpec> tensors = tensors_of(read);
+    checkpoint.check(tensors);
+    std::vector<FloatType> types = checkpoint.types_of(tensors);
+    const TensorLayout layout(std::move(tensors), std::move(types));
+    WeightBlob blob = blob_for(read, layout, "model.weights");
+    checkpoint.read(layout, tensors_in(blob, layout));
     return blob;
 }
 
 WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
-    WeightBlob blob = blob_for(config, "model.random");
-    TensorsInOrder take(blob.floats().subspan(head_floats));
+    const TensorLayout layout = layout_as_fp32(tensors_of(config));
+    WeightBlob blob = blob_for(config, layout, "model.random");
+    TensorsInOrder take(floats_in(blob, layout));
     WorkTeam team(startup_helpers());
     std::uint32_t number = 0;
     const bool by_outputs = config.family == Family::llama;
-    for (const TensorSpec& spec : tensors_of(config)) {
+    for (const TensorSpec& spec : layout.tensors()) {
         const bool is_norm = spec.name.find("ln_") != std::string::npos || spec.name.find("norm") != std::string::npos;
         const bool is_matrix =
             spec.shape.size() == 2 && (spec.name.starts_with("h.") || spec.name.starts_with("layers."));
@@ -248,13 +299,14 @@ WeightBlob random_checkpoint(const Config& config, std::uint64_t seed) {
 
 Config config_of(const WeightBlob& blob) {
     ConfigNumbers head{};
-    std::memcpy(head.data(), blob.floats().data(), sizeof head);
+    std::memcpy(head.data(), blob.memory.bytes().data(), sizeof head);
     return config_of(head);
 }
 
 DecoderWeights weights_of(const WeightBlob& blob) {
     const Config config = config_of(blob);
-    const std::span<const float> tensors = blob.floats().subspan(head_floats);
+    const TensorLayout layout = layout_of(config, blob);
+    const TensorsInMemory tensors(layout, tensors_in(blob, layout));
     return config.family == Family::llama ? llama_weights(config, tensors) : gpt2_weights(config.shape, tensors);
 }
 

@@ -7,8 +7,7 @@
 
 namespace sluice::gpt2 {
 
-/// A Config as numbers only; all their bytes are part of the run's identity. Unused elements are 0. Tensors, which
-/// follow them in a blob, begin on a cache line.
+/// A Config as numbers only; all their bytes are part of the run's identity. Unused elements are 0.
 using ConfigNumbers = std::array<std::uint32_t, 48>;
 
 [[nodiscard]] ConfigNumbers numbers_of(const Config& config);

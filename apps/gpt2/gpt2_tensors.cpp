@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "apps/gpt2/tensors.hpp"
-#include "apps/tensor_values.hpp"
 
 namespace sluice::gpt2 {
 namespace {
@@ -53,9 +52,8 @@ std::vector<TensorSpec> gpt2_tensors(const DecoderShape& shape) {
     return specs;
 }
 
-DecoderWeights gpt2_weights(const DecoderShape& shape, std::span<const float> tensors) {
+DecoderWeights gpt2_weights(const DecoderShape& shape, TensorsInMemory take) {
     const std::size_t width = shape.width;
-    TensorsInOrder take(tensors);
     const auto take_linear = [&](std::size_t inputs, std::size_t outputs) {
         const auto bias = take(outputs);
         return DecoderLinear{.weights = take(inputs * outputs), .bias = bias};

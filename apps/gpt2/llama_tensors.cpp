@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
 #include "apps/gpt2/tensors.hpp"
-#include "apps/tensor_values.hpp"
 
 namespace sluice::gpt2 {
 
@@ -51,10 +51,9 @@ std::vector<TensorSpec> llama_tensors(const Config& config) {
     return specs;
 }
 
-DecoderWeights llama_weights(const Config& config, std::span<const float> tensors) {
+DecoderWeights llama_weights(const Config& config, TensorsInMemory take) {
     const DecoderShape& shape = config.shape;
     const std::size_t width = shape.width;
-    TensorsInOrder take(tensors);
     const auto take_linear = [&](std::size_t inputs, std::size_t outputs, bool has_bias) {
         const auto weights = take(inputs * outputs);
         return DecoderLinear{
@@ -75,6 +74,11 @@ DecoderWeights llama_weights(const Config& config, std::span<const float> tensor
     weights.tokens = take(shape.vocabulary * width);
     weights.head = take(config.has_own_head ? shape.vocabulary * width : 0);
     return weights;
+}
+
+bool continues_matrix(const TensorSpec& tensor) {
+    const auto has = [&](const char* part) { return tensor.name.find(part) != std::string::npos; };
+    return has(".k_proj.") || has(".v_proj.") || has(".up_proj.");
 }
 
 }  // namespace sluice::gpt2

@@ -137,8 +137,9 @@ void TensorReader::read(std::span<const TensorSpec> wanted, std::span<float> to)
     std::uint64_t at = 0;
     for (const TensorSpec& spec : wanted) {
         const auto part = to.first(static_cast<std::size_t>(spec.elements()));
-        values.push_back(is_headerless() ? StoredValues{&file_, at, FloatType::f32, part, spec.name}
-                                         : stored(spec, part));
+        const std::span<std::byte> room = std::as_writable_bytes(part);
+        values.push_back(is_headerless() ? StoredValues{&file_, at, FloatType::f32, room, FloatType::f32, spec.name}
+                                         : stored(spec, FloatType::f32, room));
         at += part.size_bytes();
         to = to.subspan(part.size());
     }
@@ -159,10 +160,16 @@ const SafetensorsEntry& TensorReader::entry_of(const TensorSpec& spec) const {
     return *entry;
 }
 
-StoredValues TensorReader::stored(const TensorSpec& wanted, std::span<float> to) const {
-    expect_room({&wanted, 1}, to);
+FloatType TensorReader::type_of(const TensorSpec& wanted) const {
+    return find_float_type(entry_of(wanted).dtype).value();
+}
+
+StoredValues TensorReader::stored(const TensorSpec& wanted, FloatType as, std::span<std::byte> to) const {
     const SafetensorsEntry& entry = entry_of(wanted);
-    return {&file_, data_start_ + entry.begin, find_float_type(entry.dtype).value(), to, wanted.name};
+    const FloatType type = find_float_type(entry.dtype).value();
+    expects(to.size() == wanted.elements() * bytes_of(as) && (as == type || as == FloatType::f32),
+            "tensor file: a tensor's room differs from its size or type");
+    return {&file_, data_start_ + entry.begin, type, to, as, wanted.name};
 }
 
 void TensorReader::check_named(std::span<const TensorSpec> wanted) const {

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-/// A tensor that a model wants, as fp32.
+/// A tensor that a model wants.
 struct TensorSpec {
     std::string name;
     std::vector<std::uint64_t> shape;
@@ -55,9 +55,12 @@ public:
     /// tensors in the order of `wanted`. Throws Error (bad_data, numeric).
     void read(std::span<const TensorSpec> wanted, std::span<float> to) const;
 
-    /// Where one tensor of a file lies that may hold others, and is not headerless; `to` has room for its elements.
-    /// Throws Error (bad_data).
-    [[nodiscard]] StoredValues stored(const TensorSpec& wanted, std::span<float> to) const;
+    /// What the elements of a tensor are in a file that is not headerless. Throws Error (bad_data).
+    [[nodiscard]] FloatType type_of(const TensorSpec& wanted) const;
+
+    /// Where one tensor of such a file lies that may hold others; `to` has room for its elements as `as`, their own
+    /// type or fp32. Throws Error (bad_data).
+    [[nodiscard]] StoredValues stored(const TensorSpec& wanted, FloatType as, std::span<std::byte> to) const;
 
     /// Throws Error (bad_data) when the file has changed since it was opened.
     void check_unchanged() const { file_.check_unchanged(); }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,13 +17,14 @@
 #include "core/files/paths.hpp"
 #include "core/input/lfs_pointer.hpp"
 #include "core/sync/work_team.hpp"
+#include "core/weights/weight_values.hpp"
 
 namespace sluice {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "weights files are little endian");
 
-constexpr std::size_t piece_floats = std::size_t{1} << 18;  // 1 MiB: checked while still in the cache
+constexpr std::size_t piece_values = std::size_t{1} << 18;  // 1 MiB as fp32: checked while still in the cache
 
 struct Magic {
     std::string_view bytes;
@@ -73,15 +75,20 @@ Descriptor open_weights(const std::filesystem::path& path, const std::string& wh
 struct Piece {
     const StoredValues* of;
     std::size_t first;  // of its values
-    std::span<float> to;
+    std::size_t count;
+
+    [[nodiscard]] std::span<std::byte> to() const {
+        return of->to.subspan(first * bytes_of(of->as), count * bytes_of(of->as));
+    }
+    [[nodiscard]] WeightValues values() const { return {of->as, to()}; }
 };
 
 std::vector<Piece> pieces_of(std::span<const StoredValues> values) {
     std::vector<Piece> pieces;
     for (const StoredValues& stored : values) {
-        for (std::size_t first = 0; first < stored.to.size(); first += piece_floats) {
-            pieces.push_back(
-                {&stored, first, stored.to.subspan(first, std::min(piece_floats, stored.to.size() - first))});
+        const std::size_t count = stored.to.size() / bytes_of(stored.as);
+        for (std::size_t first = 0; first < count; first += piece_values) {
+            pieces.push_back({&stored, first, std::min(piece_values, count - first)});
         }
     }
     return pieces;
@@ -89,25 +96,46 @@ std::vector<Piece> pieces_of(std::span<const StoredValues> values) {
 
 void read_piece(const Piece& piece) {
     const StoredValues& of = *piece.of;
-    // Shorter values lie in the second half of their room: each is read before its float overwrites it.
-    const auto stored = std::as_writable_bytes(piece.to).last(piece.to.size() * bytes_of(of.type));
+    // Values to be widened are read into the end of their room: each is taken before its float overwrites it.
+    const std::span<std::byte> to = piece.to();
+    const std::span<std::byte> stored = to.last(piece.count * bytes_of(of.type));
     of.file->read(of.at + piece.first * bytes_of(of.type), stored);
-    widen(of.type, stored, piece.to);
+    if (of.as != of.type) {
+        widen(of.type, stored, {reinterpret_cast<float*>(to.data()), piece.count});
+    }
 }
 
-auto find_nonfinite(std::span<const float> values) {
-    constexpr std::uint32_t exponent = 0x7f800000U;
-    return std::ranges::find_if(
-        values, [](float value) { return (std::bit_cast<std::uint32_t>(value) & exponent) == exponent; });
+/// The first number whose bits of `exponent` are all set, or else how many there are.
+template <class Bits>
+std::size_t find_nonfinite(std::span<const std::byte> bytes, Bits exponent) {
+    const std::size_t count = bytes.size() / sizeof exponent;
+    for (std::size_t i = 0; i < count; ++i) {
+        Bits bits = 0;
+        std::memcpy(&bits, &bytes[i * sizeof bits], sizeof bits);
+        if ((bits & exponent) == exponent) {
+            return i;
+        }
+    }
+    return count;
+}
+
+std::size_t find_nonfinite(const WeightValues& values) {
+    switch (values.type()) {
+        case FloatType::f16:
+            return find_nonfinite(values.bytes(), std::uint16_t{0x7c00});
+        case FloatType::bf16:
+            return find_nonfinite(values.bytes(), std::uint16_t{0x7f80});
+        default:
+            return find_nonfinite(values.bytes(), std::uint32_t{0x7f800000});
+    }
 }
 
 [[noreturn]] void refuse_nonfinite(const Piece& piece) {
-    const auto bad = find_nonfinite(piece.to);
-    const auto index = piece.first + static_cast<std::size_t>(bad - std::span<const float>(piece.to).begin());
-    throw Error(ExitCode::numeric,
-                {"E-NUM-051", piece.of->file->where(),
-                 fmt::format("tensor {}: element {} is {}", sluice::quoted(piece.of->tensor), index, *bad),
-                 "train or export the weights again"});
+    const std::size_t bad = find_nonfinite(piece.values());
+    throw Error(ExitCode::numeric, {"E-NUM-051", piece.of->file->where(),
+                                    fmt::format("tensor {}: element {} is {}", sluice::quoted(piece.of->tensor),
+                                                piece.first + bad, piece.values()[bad]),
+                                    "train or export the weights again"});
 }
 
 [[noreturn]] void refuse_changed(const std::string& where) {
@@ -163,9 +191,8 @@ void read_finite(std::span<const StoredValues> values) {
         if (number > first_bad) {
             return;
         }
-        const std::span<float> to = pieces[number].to;
         read_piece(pieces[number]);
-        if (find_nonfinite(to) != std::span<const float>(to).end()) {
+        if (find_nonfinite(pieces[number].values()) != pieces[number].count) {
             std::uint32_t known = first_bad;
             while (number < known && !first_bad.compare_exchange_weak(known, number)) {
             }

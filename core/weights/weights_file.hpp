@@ -39,13 +39,14 @@ private:
     WatchedFile watched_;
 };
 
-/// Values of a tensor in an open file, and the room for them in fp32.
+/// Values of a tensor in an open file, and the room for them.
 struct StoredValues {
     const WeightsFile* file;
-    std::uint64_t at;  ///< Bytes from the file's begin.
-    FloatType type;
-    std::span<float> to;
-    std::string tensor;  ///< Its name, for messages.
+    std::uint64_t at;         ///< Bytes from the file's begin.
+    FloatType type;           ///< In the file.
+    std::span<std::byte> to;  ///< Whole values of type `as`.
+    FloatType as;             ///< What they become: what they are in the file, or fp32.
+    std::string tensor;       ///< Its name, for messages.
 };
 
 /// Reads all of `values`, with the CPUs of this process. Throws Error (bad_data; numeric: names the first NaN or

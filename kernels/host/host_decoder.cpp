@@ -12,12 +12,14 @@ namespace sluice {
 namespace {
 
 /// Rows, one for each output, of a by_inputs matrix.
-WeightRows rows_across(std::span<const float> weights, std::size_t inputs, std::size_t outputs) {
+WeightRows rows_across(const WeightValues& weights, std::size_t inputs, std::size_t outputs) {
     return [=](std::size_t first, std::size_t count) {
+        std::vector<float> of_input(count);
         std::vector<float> transposed(count * inputs);
         for (std::size_t i = 0; i < inputs; ++i) {
+            weights.subspan(i * outputs + first, count).read(of_input.data());
             for (std::size_t r = 0; r < count; ++r) {
-                transposed[r * inputs + i] = weights[i * outputs + first + r];
+                transposed[r * inputs + i] = of_input[r];
             }
         }
         return transposed;
@@ -41,7 +43,7 @@ InvariantMatrix HostDecoder::reserve(const DecoderLinear& linear, std::size_t in
                                      PackedWeights& packed) const {
     expects(linear.weights.size() == inputs * outputs && (linear.bias.empty() || linear.bias.size() == outputs),
             "decoder: a matrix of another size");
-    const std::span<const float> bias = linear.bias.empty() ? std::span(zeros_).first(outputs) : linear.bias;
+    const WeightValues bias = linear.bias.empty() ? zeros(outputs) : linear.bias;
     return linear.order == MatrixOrder::by_outputs
                ? reserve_invariant(precision_, inputs, linear.weights, bias, packed)
                : reserve_invariant(precision_, inputs, rows_across(linear.weights, inputs, outputs), bias, packed);
@@ -49,7 +51,7 @@ InvariantMatrix HostDecoder::reserve(const DecoderLinear& linear, std::size_t in
 
 HostDecoder::Norm HostDecoder::reserve(const DecoderNorm& norm, PackedWeights& packed) const {
     return {reserve_copy(packed, norm.gamma),
-            reserve_copy(packed, norm.beta.empty() ? std::span(zeros_).first(shape_.width) : norm.beta)};
+            reserve_copy(packed, norm.beta.empty() ? zeros(shape_.width) : norm.beta)};
 }
 
 HostDecoder::HostDecoder(Precision precision, const DecoderShape& shape, const DecoderWeights& weights,
@@ -67,8 +69,8 @@ HostDecoder::HostDecoder(Precision precision, const DecoderShape& shape, const D
              reserve(block.contraction, shape.inner, width, packed)});
     }
     last_norm_ = reserve(weights.last_norm, packed);
-    const std::span<const float> no_bias = std::span(zeros_).first(shape.vocabulary);
-    head_ = reserve_invariant(precision, width, has_own_head_ ? weights.head : weights.tokens, no_bias, packed);
+    head_ = reserve_invariant(precision, width, has_own_head_ ? weights.head : weights.tokens, zeros(shape.vocabulary),
+                              packed);
     if (has_own_head_) {
         tokens_ = reserve_copy(packed, weights.tokens);
     }

@@ -47,6 +47,7 @@ private:
     [[nodiscard]] InvariantMatrix reserve(const DecoderLinear& linear, std::size_t inputs, std::size_t outputs,
                                           PackedWeights& packed) const;
     [[nodiscard]] Norm reserve(const DecoderNorm& norm, PackedWeights& packed) const;
+    [[nodiscard]] WeightValues zeros(std::size_t count) const { return WeightValues(zeros_).subspan(0, count); }
 
     Precision precision_;
     DecoderShape shape_;

@@ -266,7 +266,7 @@ float InvariantView::weight(std::size_t output, std::size_t input) const {
 }
 
 InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, const WeightRows& rows,
-                                  std::span<const float> bias, PackedWeights& packed) {
+                                  const WeightValues& bias, PackedWeights& packed) {
     expects(precision == Precision::fp32 || precision == Precision::bf16, "the host multiplies in fp32 and bf16");
     const bool rounds = precision == Precision::bf16;
     const std::size_t outputs = bias.size();
@@ -286,17 +286,16 @@ InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, const
     matrix.weights = packed.reserve(panels * panel_bytes, std::move(parts));
     matrix.bias = packed.reserve(panels * panel * sizeof(float), {[=](std::byte* room) {
                                      std::fill_n(floats_at(room), panels * panel, 0.0F);
-                                     std::ranges::copy(bias, floats_at(room));
+                                     bias.read(floats_at(room));
                                  }});
     return matrix;
 }
 
-InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, std::span<const float> weights,
-                                  std::span<const float> bias, PackedWeights& packed) {
+InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, const WeightValues& weights,
+                                  const WeightValues& bias, PackedWeights& packed) {
     expects(weights.size() == inputs * bias.size(), "product: weights or bias have the wrong size");
     const auto rows = [=](std::size_t first, std::size_t count) {
-        const std::span<const float> some = weights.subspan(first * inputs, count * inputs);
-        return std::vector<float>(some.begin(), some.end());
+        return weights.subspan(first * inputs, count * inputs).floats();
     };
     return reserve_invariant(precision, inputs, rows, bias, packed);
 }

@@ -8,6 +8,7 @@
 
 #include "core/modes.hpp"
 #include "core/weights/packed_weights.hpp"
+#include "core/weights/weight_values.hpp"
 #include "kernels/host/aligned.hpp"
 
 namespace sluice {
@@ -50,11 +51,11 @@ using WeightRows = std::function<std::vector<float>(std::size_t first, std::size
 /// Reserves space for a matrix for products in `precision`, fp32 or bf16. `bias` and what `rows` reads stay alive until
 /// `packed` is packed.
 [[nodiscard]] InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, const WeightRows& rows,
-                                                std::span<const float> bias, PackedWeights& packed);
+                                                const WeightValues& bias, PackedWeights& packed);
 
 /// The same for weights stored as (outputs, inputs).
-[[nodiscard]] InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, std::span<const float> weights,
-                                                std::span<const float> bias, PackedWeights& packed);
+[[nodiscard]] InvariantMatrix reserve_invariant(Precision precision, std::size_t inputs, const WeightValues& weights,
+                                                const WeightValues& bias, PackedWeights& packed);
 
 /// Packs at most invariant_panel rows of weights, (rows, inputs), as one panel of fp32.
 void pack_invariant_panel(std::size_t inputs, std::span<const float> rows, float* to);

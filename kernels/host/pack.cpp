@@ -1,12 +1,10 @@
 #include "kernels/host/pack.hpp"
 
-#include <algorithm>
-
 namespace sluice {
 
-PackedWeights::Room reserve_copy(PackedWeights& packed, std::span<const float> values) {
-    return packed.reserve(values.size_bytes(),
-                          {[values](std::byte* room) { std::ranges::copy(values, reinterpret_cast<float*>(room)); }});
+PackedWeights::Room reserve_copy(PackedWeights& packed, const WeightValues& values) {
+    return packed.reserve(values.size() * sizeof(float),
+                          {[values](std::byte* room) { values.read(reinterpret_cast<float*>(room)); }});
 }
 
 PackedWeights::Room reserve_transposed(PackedWeights& packed, std::span<const float> values, std::size_t channels,

@@ -28,8 +28,7 @@ public:
     explicit CloseDecoder(std::uint32_t seed, const DecoderShape& shape = certified_shape,
                           const test::DecoderParts& parts = {})
         : model_(shape, seed, parts) {
-        const std::span<const float> tokens = model_.weights().tokens;
-        tokens_.assign(tokens.begin(), tokens.end());
+        tokens_ = model_.weights().tokens.floats();
         for (std::size_t token = 0; token + 1 < certified_shape.vocabulary; token += 16) {
             for (std::size_t i = 0; i < certified_shape.width; ++i) {
                 const float moved = 1 + 2e-3F * static_cast<float>((token / 16 + i) % 7) - 6e-3F;

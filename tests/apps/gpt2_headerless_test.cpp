@@ -78,11 +78,12 @@ TEST(CheckpointWithoutHeader, IsReadInTheOrderOfItsNamesAsText) {
     std::vector<float> read(values.size());
 
     TensorReader(file).read(gpt2_tensors(shape), read);
-    const DecoderWeights weights = gpt2_weights(shape, read);
+    const TensorLayout layout(gpt2_tensors(shape), std::vector<FloatType>(order.size(), FloatType::f32));
+    const DecoderWeights weights = gpt2_weights(shape, {layout, std::as_bytes(std::span(read))});
 
-    const auto expect = [&](const std::string& name, std::span<const float> part) {
+    const auto expect = [&](const std::string& name, const WeightValues& part) {
         const auto is_its_own = [&](float value) { return value == numbers.at(name); };
-        EXPECT_TRUE(!part.empty() && std::ranges::all_of(part, is_its_own)) << name;
+        EXPECT_TRUE(!part.empty() && std::ranges::all_of(part.floats(), is_its_own)) << name;
     };
     const auto expect_linear = [&](const std::string& name, const DecoderLinear& linear) {
         expect(name + ".weight", linear.weights);

@@ -74,12 +74,12 @@ TEST_F(LlamaCheckpoint, KnowsItsMatrices) {
         ADD_FAILURE() << name;
         return values.first(0);
     };
-    const auto expect_parts = [&](std::span<const float> whole, std::initializer_list<const char*> parts) {
+    const auto expect_parts = [&](const WeightValues& whole, std::initializer_list<const char*> parts) {
         std::size_t at = 0;
         for (const char* const name : parts) {
             const std::span<const float> part = tensor(name);
             ASSERT_LE(at + part.size(), whole.size()) << name;
-            EXPECT_EQ(whole.data() + at, part.data()) << name;
+            EXPECT_EQ(whole.subspan(at, part.size()).bytes().data(), std::as_bytes(part).data()) << name;
             at += part.size();
         }
         EXPECT_EQ(at, whole.size());

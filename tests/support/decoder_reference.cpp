@@ -1,12 +1,16 @@
 #include "tests/support/decoder_reference.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <iterator>
 #include <numbers>
 #include <numeric>
 #include <random>
+#include <utility>
+
+#include "core/input/half.hpp"
 
 namespace sluice::test {
 namespace {
@@ -88,7 +92,8 @@ public:
         }
         Doubles row = normalised(shape_, x, {.gamma = ones_});
         round_to_four_bits(row);
-        Doubles beta(norm_.beta.begin(), norm_.beta.end());
+        const std::vector<float> shift = norm_.beta.floats();
+        Doubles beta(shift.begin(), shift.end());
         beta.resize(x.size());
         Doubles y = product(beta, linear_);
         for (std::size_t o = 0; o < y.size(); ++o) {
@@ -112,7 +117,7 @@ public:
     InnerProduct(const DecoderShape& shape, const DecoderLinear& linear, PlainFactors factors)
         : linear_(linear), rounds_(factors == PlainFactors::four_bits && !shape.gated) {
         if (rounds_) {
-            std::ranges::transform(linear.weights, std::back_inserter(weights_), [](float value) {
+            std::ranges::transform(linear.weights.floats(), std::back_inserter(weights_), [](float value) {
                 return static_cast<float>(in_four_bits(static_cast<double>(value)));
             });
             linear_.weights = weights_;
@@ -245,7 +250,7 @@ std::vector<double> plain_decoder_scores(const DecoderShape& shape, const Decode
         }
     }
     const Doubles last = normalised(shape, x.back(), weights.last_norm);
-    const std::span<const float> head = weights.head.empty() ? weights.tokens : weights.head;
+    const WeightValues& head = weights.head.empty() ? weights.tokens : weights.head;
     Doubles scores(shape.vocabulary);
     for (std::size_t token = 0; token < shape.vocabulary; ++token) {
         for (std::size_t i = 0; i < shape.width; ++i) {
@@ -312,6 +317,52 @@ DecoderWeights RandomDecoder::weights() const {
         weights.blocks.push_back({{t[0], t[1]}, linear(2), linear(4), {t[6], t[7]}, linear(8), linear(10)});
     }
     return weights;
+}
+
+namespace {
+
+/// Of all tensors.
+std::vector<WeightValues*> values_of(DecoderWeights& weights) {
+    std::vector<WeightValues*> all{&weights.tokens, &weights.positions, &weights.head, &weights.last_norm.gamma,
+                                   &weights.last_norm.beta};
+    for (DecoderBlockWeights& block : weights.blocks) {
+        for (DecoderNorm* const norm : {&block.attention_norm, &block.inner_norm}) {
+            all.insert(all.end(), {&norm->gamma, &norm->beta});
+        }
+        for (DecoderLinear* const linear :
+             {&block.attention, &block.projection, &block.expansion, &block.contraction}) {
+            all.insert(all.end(), {&linear->weights, &linear->bias});
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+ShortWeights::ShortWeights(const DecoderWeights& weights, FloatType type) : short_(weights), wide_(weights) {
+    const std::vector<WeightValues*> short_ones = values_of(short_);
+    const std::vector<WeightValues*> wide_ones = values_of(wide_);
+    shorts_.reserve(short_ones.size());
+    floats_.reserve(short_ones.size());
+    for (std::size_t i = 0; i < short_ones.size(); ++i) {
+        std::vector<float>& floats = floats_.emplace_back(wide_ones[i]->floats());
+        std::vector<std::uint16_t>& shorts = shorts_.emplace_back(floats.size());
+        std::ranges::transform(floats, shorts.begin(), [type](float value) {
+            return type == FloatType::f16 ? half_of(value)
+                                          : static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
+        });
+        *short_ones[i] = {type, std::as_bytes(std::span(shorts))};
+        short_ones[i]->read(floats.data());
+        *wide_ones[i] = floats;
+    }
+}
+
+std::vector<std::byte> packed_bytes(PackedWeights& packed) {
+    NodeMemory memory = NodeMemory::of_process(packed.bytes());
+    const std::span<const std::byte> bytes = memory.bytes();
+    constexpr std::uint32_t threads = 3;
+    packed.pack(std::move(memory), {}, threads);
+    return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace sluice::test

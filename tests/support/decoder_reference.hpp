@@ -52,4 +52,22 @@ private:
     std::vector<std::vector<float>> tensors_;
 };
 
+/// A decoder's weights in a type of 16 bits, without what it has no room for, and the same values in fp32.
+class ShortWeights {
+public:
+    ShortWeights(const DecoderWeights& weights, FloatType type);
+
+    [[nodiscard]] const DecoderWeights& as_they_are() const noexcept { return short_; }
+    [[nodiscard]] const DecoderWeights& in_fp32() const noexcept { return wide_; }
+
+private:
+    std::vector<std::vector<std::uint16_t>> shorts_;
+    std::vector<std::vector<float>> floats_;
+    DecoderWeights short_;
+    DecoderWeights wide_;
+};
+
+/// All bytes of weights once they are packed.
+[[nodiscard]] std::vector<std::byte> packed_bytes(PackedWeights& packed);
+
 }  // namespace sluice::test

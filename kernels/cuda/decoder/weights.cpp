@@ -35,27 +35,28 @@ struct Rows {
     std::size_t count;
 };
 
-std::vector<float> padded(std::span<const float> values, const Wanted& wanted, const Rows& rows) {
+std::vector<float> padded(const WeightValues& values, const Wanted& wanted, const Rows& rows) {
     std::vector<float> result(rows.count * wanted.padded_columns);
     for (std::size_t row = 0; row < rows.count && rows.first + row < wanted.rows; ++row) {
-        std::ranges::copy(values.subspan((rows.first + row) * wanted.columns, wanted.columns),
-                          result.begin() + static_cast<std::ptrdiff_t>(row * wanted.padded_columns));
+        values.subspan((rows.first + row) * wanted.columns, wanted.columns).read(&result[row * wanted.padded_columns]);
     }
     return result;
 }
 
 /// Transposes a matrix stored as (columns, rows). In squares, so that reads and writes stay in the cache.
-std::vector<float> padded_across(std::span<const float> values, const Wanted& wanted, const Rows& rows) {
+std::vector<float> padded_across(const WeightValues& values, const Wanted& wanted, const Rows& rows) {
     constexpr std::size_t side = 32;
     const std::size_t end = std::min<std::size_t>(rows.first + rows.count, wanted.rows);
     std::vector<float> result(rows.count * wanted.padded_columns);
+    std::array<float, side> of_column{};
     for (std::size_t first_row = rows.first; first_row < end; first_row += side) {
         const std::size_t end_row = std::min(first_row + side, end);
         for (std::size_t first_column = 0; first_column < wanted.columns; first_column += side) {
             const std::size_t end_column = std::min<std::size_t>(first_column + side, wanted.columns);
             for (std::size_t column = first_column; column < end_column; ++column) {
+                values.subspan(column * wanted.rows + first_row, end_row - first_row).read(of_column.data());
                 for (std::size_t row = first_row; row < end_row; ++row) {
-                    result[(row - rows.first) * wanted.padded_columns + column] = values[column * wanted.rows + row];
+                    result[(row - rows.first) * wanted.padded_columns + column] = of_column[row - first_row];
                 }
             }
         }
@@ -84,14 +85,14 @@ CudaWeights of_rows(PackedWeights& packed, Precision precision, const Wanted& wa
 }
 
 /// `count` values, or none, padded to `stride`.
-CudaWeights of_floats(PackedWeights& packed, std::span<const float> values, const Size& size) {
+CudaWeights of_floats(PackedWeights& packed, const WeightValues& values, const Size& size) {
     expects(values.empty() || values.size() == size.values, "decoder: a vector of another size");
     const Wanted wanted{1, static_cast<std::uint32_t>(values.size()), 1, size.stride};
     return of_rows(packed, Precision::fp32, wanted, [=](const Rows& rows) { return padded(values, wanted, rows); });
 }
 
 /// (inputs, outputs) in fp32, otherwise (outputs, inputs).
-CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<const float> weights, MatrixOrder order,
+CudaWeights of_matrix(PackedWeights& packed, Precision precision, const WeightValues& weights, MatrixOrder order,
                       const Size& inputs, const Size& outputs) {
     expects(weights.size() == std::size_t{inputs.values} * outputs.values, "decoder: a matrix of another size");
     const bool by_inputs = precision == Precision::fp32;
@@ -103,13 +104,13 @@ CudaWeights of_matrix(PackedWeights& packed, Precision precision, std::span<cons
 
 /// Weights stored as (tokens, inputs).
 CudaWeights of_tokens(PackedWeights& packed, Precision precision, const DecoderShape& shape,
-                      std::span<const float> weights) {
+                      const WeightValues& weights) {
     const Strides strides = strides_of(shape, precision);
     return of_matrix(packed, precision, weights, MatrixOrder::by_outputs, {shape.width, strides.width},
                      {shape.vocabulary, strides.vocabulary});
 }
 
-CudaWeights of_positions(PackedWeights& packed, const DecoderShape& shape, std::span<const float> positions) {
+CudaWeights of_positions(PackedWeights& packed, const DecoderShape& shape, const WeightValues& positions) {
     expects(positions.size() == std::size_t{shape.positions} * shape.width, "decoder: positions of another size");
     const Wanted wanted{shape.positions, shape.width, shape.positions, shape.width};
     return of_rows(packed, Precision::fp32, wanted, [=](const Rows& rows) { return padded(positions, wanted, rows); });
@@ -122,7 +123,8 @@ CudaWeights of_nothing(PackedWeights& packed, std::uint32_t count) {
 
 /// Weights, (outputs, inputs), for rows that are not yet normalised: they include gamma and subtract the rows' mean,
 /// unless `is_rms`. See WeightsOnDevice.
-std::vector<float> normalising(const DecoderLinear& linear, std::span<const float> gamma, bool is_rms) {
+std::vector<float> normalising(const DecoderLinear& linear, const WeightValues& gain, bool is_rms) {
+    const std::vector<float> gamma = gain.floats();
     const auto inputs = static_cast<std::uint32_t>(gamma.size());
     const auto outputs = static_cast<std::uint32_t>(linear.weights.size() / inputs);
     const Wanted wanted{outputs, inputs, outputs, inputs};
@@ -154,16 +156,30 @@ std::vector<float> with_gates_beside(const std::vector<float>& rows, std::size_t
     return result;
 }
 
-/// The bias plus beta times the weights; either may be absent.
-std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& linear, std::uint32_t outputs) {
-    std::vector<double> values(linear.bias.begin(), linear.bias.end());
-    values.resize(outputs);
+/// Calls take(output, input, weight) for all of a matrix, in the order of its inputs for each output.
+template <class Take>
+void for_all(const DecoderLinear& linear, std::size_t outputs, const Take& take) {
     const bool by_outputs = linear.order == MatrixOrder::by_outputs;
-    for (std::size_t k = 0; k < beta.size(); ++k) {
-        for (std::size_t n = 0; n < outputs; ++n) {
-            const float weight = linear.weights[by_outputs ? n * beta.size() + k : k * outputs + n];
-            values[n] += static_cast<double>(beta[k]) * static_cast<double>(weight);
+    const std::size_t inputs = linear.weights.size() / outputs;
+    std::vector<float> values(by_outputs ? inputs : outputs);
+    for (std::size_t row = 0; row < linear.weights.size() / values.size(); ++row) {
+        linear.weights.subspan(row * values.size(), values.size()).read(values.data());
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            by_outputs ? take(row, i, values[i]) : take(i, row, values[i]);
         }
+    }
+}
+
+/// The bias plus beta times the weights; either may be absent.
+std::vector<float> bias_with(const WeightValues& shift, const DecoderLinear& linear, std::uint32_t outputs) {
+    const std::vector<float> bias = linear.bias.floats();
+    const std::vector<float> beta = shift.floats();
+    std::vector<double> values(bias.begin(), bias.end());
+    values.resize(outputs);
+    if (!beta.empty()) {
+        for_all(linear, outputs, [&](std::size_t output, std::size_t input, float weight) {
+            values[output] += static_cast<double>(beta[input]) * static_cast<double>(weight);
+        });
     }
     return {values.begin(), values.end()};
 }
@@ -171,19 +187,16 @@ std::vector<float> bias_with(std::span<const float> beta, const DecoderLinear& l
 /// How large a result of normalised rows can be, by Cauchy and Schwarz: their length is the root of the width.
 /// `gamma` and `beta` as for normalising() and bias_with().
 double bound_of_results(const DecoderLinear& linear, const DecoderNorm& norm, bool is_rms) {
-    const std::size_t inputs = norm.gamma.size();
-    const std::size_t outputs = linear.weights.size() / inputs;
-    const bool by_outputs = linear.order == MatrixOrder::by_outputs;
+    const std::vector<float> gamma = norm.gamma.floats();
+    const std::size_t outputs = linear.weights.size() / gamma.size();
     std::vector<double> sums(outputs);
     std::vector<double> squares(outputs);
-    for (std::size_t i = 0; i < linear.weights.size(); ++i) {
-        const std::size_t input = by_outputs ? i % inputs : i / outputs;
-        const std::size_t output = by_outputs ? i / inputs : i % outputs;
-        const double value = double{linear.weights[i]} * double{norm.gamma[input]};
+    for_all(linear, outputs, [&](std::size_t output, std::size_t input, float weight) {
+        const double value = double{weight} * double{gamma[input]};
         sums[output] += value;
         squares[output] += value * value;
-    }
-    const auto count = static_cast<double>(inputs);
+    });
+    const auto count = static_cast<double>(gamma.size());
     const std::vector<float> bias = bias_with(norm.beta, linear, static_cast<std::uint32_t>(outputs));
     double bound = 0;
     for (std::size_t n = 0; n < outputs; ++n) {

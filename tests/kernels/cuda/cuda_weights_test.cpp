@@ -12,18 +12,11 @@
 #include "kernels/cuda/decoder/weights.hpp"
 #include "kernels/cuda/primitives/half_values.hpp"
 #include "tests/kernels/cuda/half_codes.hpp"
+#include "tests/support/decoder_reference.hpp"
 
 /// How weights are packed for GPUs, which takes none.
 namespace sluice {
 namespace {
-
-std::vector<std::byte> packed_by(PackedWeights& packed) {
-    NodeMemory memory = NodeMemory::of_process(packed.bytes());
-    const std::span<const std::byte> bytes = memory.bytes();
-    constexpr std::uint32_t threads = 3;
-    packed.pack(std::move(memory), {}, threads);
-    return {bytes.begin(), bytes.end()};
-}
 
 /// Exact in every precision.
 std::vector<float> some_values(std::size_t count) {
@@ -42,7 +35,7 @@ TEST(CudaWeights, LieOnePieceBehindTheOther) {
         return std::vector<std::byte>(piece == 2 ? 2 : 4, std::byte(piece + 1));
     });
 
-    const std::vector<std::byte> bytes = packed_by(packed);
+    const std::vector<std::byte> bytes = test::packed_bytes(packed);
 
     const std::string expected("\1\1\1\1\2\2\2\2\3\3", 10);
     EXPECT_EQ(std::memcmp(bytes.data(), expected.data(), expected.size()), 0);
@@ -59,7 +52,7 @@ TEST(CudaWeights, OfALinearLayerAreInTheActivationsOrder) {
         PackedWeights packed;
         const auto layer = make_cuda_linear(shape, precision, weights, bias, packed);
 
-        const std::vector<std::byte> bytes = packed_by(packed);
+        const std::vector<std::byte> bytes = test::packed_bytes(packed);
 
         const std::size_t count = weights.size();
         const std::vector<float> got = decode(precision, std::span(bytes).first(count * element_bytes(precision)));
@@ -86,7 +79,7 @@ TEST_P(TokenWeights, AreThoseOfTheModel) {
         shape, GetParam(), {.tokens = tokens, .positions = positions, .last_norm = {.gamma = gamma, .beta = gamma}},
         packed);
 
-    const std::vector<std::byte> bytes = packed_by(packed);
+    const std::vector<std::byte> bytes = test::packed_bytes(packed);
 
     const auto at = std::span(bytes).subspan(2 * gamma.size() * sizeof(float));
     const std::uint32_t stride = decoder::strides_of(shape, GetParam()).vocabulary;
@@ -106,6 +99,32 @@ TEST_P(TokenWeights, AreThoseOfTheModel) {
         EXPECT_EQ(got[token], 0) << "padding";
     }
 }
+
+/// Tensors of 16 bits are packed as the same values in fp32 are.
+class ShortTensors : public testing::TestWithParam<Precision> {};
+
+TEST_P(ShortTensors, ArePackedAsFp32) {
+    for (const MatrixOrder order : {MatrixOrder::by_inputs, MatrixOrder::by_outputs}) {
+        const bool is_gpt2 = order == MatrixOrder::by_inputs;
+        const DecoderShape shape{
+            .vocabulary = 211, .positions = 19, .width = 64, .layers = 2, .heads = 2, .inner = 128, .gated = !is_gpt2};
+        const test::RandomDecoder model(shape, 3, {.own_head = !is_gpt2, .order = order});
+        for (const FloatType type : {FloatType::f16, FloatType::bf16}) {
+            const test::ShortWeights weights(model.weights(), type);
+            PackedWeights of_short;
+            PackedWeights of_wide;
+            const decoder::CudaDecoderWeights first(shape, GetParam(), weights.as_they_are(), of_short);
+            const decoder::CudaDecoderWeights second(shape, GetParam(), weights.in_fp32(), of_wide);
+
+            EXPECT_EQ(test::packed_bytes(of_short), test::packed_bytes(of_wide));
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, ShortTensors,
+                         testing::Values(Precision::fp32, Precision::tf32x3, Precision::fp16x2, Precision::tf32,
+                                         Precision::fp16, Precision::bf16, Precision::fp8),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 INSTANTIATE_TEST_SUITE_P(Precisions, TokenWeights,
                          testing::Values(Precision::fp32, Precision::tf32x3, Precision::fp16x2, Precision::tf32,
