@@ -8,8 +8,8 @@
 FOLDER has config.json and model.safetensors, or its index; for prompts as text, vocab.json and merges.txt too, by which
 they are cut as GPT-2 cuts texts. Prompts are random token ids of mixed length otherwise. Everything is greedy and fp32.
 At the first token that differs, the reference's scores of both have to be closer than --tie: such ties are listed, and
-other differences too. The sum of the new tokens' log-probabilities, which follows from all scores, is compared with the
-reference's for the same tokens. Exit code 1: something differs; 66: a file is missing; 69: the reference is not installed.
+other differences too. The log-probability of each new token, which is its score less the logarithm of a sum over those of
+all tokens, is compared with the reference's for the same token. Exit code 1: something differs; 66: a file is missing; 69: the reference is not installed.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def text_prompts(path, folder, longest):
 
 
 def run_sluice(program, device, folder, prompts, longest, tokens):
-    """For each prompt the new tokens and their log-probability."""
+    """For each prompt the new tokens and their log-probabilities."""
     with tempfile.TemporaryDirectory() as work:
         job = pathlib.Path(work) / "job.toml"
         (pathlib.Path(work) / "ids.txt").write_text("".join(" ".join(map(str, ids)) + "\n" for ids in prompts))
@@ -75,14 +75,15 @@ def run_sluice(program, device, folder, prompts, longest, tokens):
         quoted = json.dumps(str(weights.resolve()), ensure_ascii=False)
         job.write_text(
             f'app = "gpt2"\ninput.path = "ids.txt"\nmodel.weights = {quoted}\noutput.path = "out.csv"\n'
-            f'[run]\ndevice = "{device}"\n[generate]\nprompts = "ids"\nresults = "ids"\nlog_probability = true\n'
+            f'[run]\ndevice = "{device}"\n[generate]\nprompts = "ids"\nresults = "ids"\ntoken_log_probabilities = true\n'
             f"end_of_text = false\nmax_prompt_tokens = {longest}\nmax_new_tokens = {tokens}\n")
         done = subprocess.run([program, "run", str(job), "--no-progress"], stdout=subprocess.PIPE, check=False)
         if done.returncode != 0:
             sys.exit(f"error: {program} ended with {done.returncode}")
         with open(pathlib.Path(work) / "out.csv", newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))[1:]
-    return [([int(value) for value in row[1 : 1 + tokens]], float(row[-1])) for row in rows]
+            rows = list(csv.DictReader(file))
+    return [([int(row[f"token_{t}"]) for t in range(tokens)],
+             [float(row[f"token_log_probability_{t}"]) for t in range(tokens)]) for row in rows]
 
 
 class Comparison:
@@ -91,14 +92,14 @@ class Comparison:
     def __init__(self, tie):
         self.tie = tie
         self.same = self.ties = self.differences = 0
-        self.worst_sum = 0.0
+        self.furthest = 0.0
         self.listed = []
 
-    def add(self, item, scores, ours, log_probability):
+    def add(self, item, scores, ours, log_probabilities):
         """`scores` (new tokens, vocabulary): the reference's, with sluice's tokens as the text so far."""
         best = scores.argmax(1).tolist()
-        of_ours = scores.log_softmax(1).gather(1, scores.new_tensor(ours).long()[:, None]).sum()
-        self.worst_sum = max(self.worst_sum, abs(float(of_ours) - log_probability) / len(ours))
+        of_ours = scores.double().log_softmax(1).gather(1, scores.new_tensor(ours).long()[:, None])[:, 0].tolist()
+        self.furthest = max([self.furthest] + [abs(a - b) for a, b in zip(of_ours, log_probabilities)])
         wrong = [t for t in range(len(ours)) if best[t] != ours[t]]
         if not wrong:
             self.same += 1
@@ -123,7 +124,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=8, help="new ones; default: %(default)s")
     parser.add_argument("--tie", type=float, default=1e-4, help="a difference of scores; default: %(default)s")
     parser.add_argument("--most", type=float, default=1e-4,
-                        help="difference of log-probabilities a token; default: %(default)s")
+                        help="difference of a token's log-probabilities; default: %(default)s")
     parser.add_argument("--seed", type=int, default=1, help="default: %(default)s")
     arguments = parser.parse_args()
     reference = load_reference(arguments.reference, arguments.folder)
@@ -137,17 +138,17 @@ def main():
     results = run_sluice(arguments.program, arguments.device, arguments.folder, prompts, arguments.longest, arguments.tokens)
 
     comparison = Comparison(arguments.tie)
-    for item, (prompt, (ours, log_probability)) in enumerate(zip(prompts, results)):
+    for item, (prompt, (ours, log_probabilities)) in enumerate(zip(prompts, results)):
         text = torch.tensor([prompt + ours[:-1]])
-        comparison.add(item, reference(text)[0, len(prompt) - 1 :], ours, log_probability)
+        comparison.add(item, reference(text)[0, len(prompt) - 1 :], ours, log_probabilities)
     different = len({tuple(ours) for ours, _ in results})
     print(f"{len(prompts)} prompts of 1 to {max(map(len, prompts))} tokens, {arguments.tokens} new ones each, "
           f"{different} different continuations, against {arguments.reference}")
     print(f"identical: {comparison.same}, ties below {arguments.tie:g}: {comparison.ties}, "
-          f"other differences: {comparison.differences}; log-probability differs by {comparison.worst_sum:.2g} a token at most")
+          f"other differences: {comparison.differences}; a token's log-probability differs by {comparison.furthest:.2g} at most")
     for line in comparison.listed:
         print(line)
-    return 1 if comparison.differences or comparison.worst_sum > arguments.most else 0
+    return 1 if comparison.differences or comparison.furthest > arguments.most else 0
 
 
 if __name__ == "__main__":
