@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tools/bench/ladder/energy_steps.hpp"
 #include "tools/bench/ladder/report.hpp"
 
 namespace sluice::ladder {
@@ -27,6 +28,29 @@ RungResult some_rung() {
             .error = 1e-3,
             .rate = {.tflops = 450, .single_tflops = 440.0, .clock_mhz = 1500.0},
             .peer = {.tflops = 600}};
+}
+
+/// Of 600 W, counted every 0.1 s and read every 7 ms, beside a part of a step at both ends.
+TEST(EnergySteps, GiveThePowerBetweenTheFirstAndTheLast) {
+    EnergySteps steps;
+    constexpr double watts = 600;
+    for (int reading = 0; reading < 71; ++reading) {
+        const double seconds = 0.09 + 7e-3 * reading;
+        steps.add(seconds, 1000 + watts * 0.1 * std::floor(seconds / 0.1));
+    }
+    ASSERT_TRUE(steps.watts());
+    EXPECT_NEAR(*steps.watts(), watts, 0.02 * watts);
+}
+
+TEST(EnergySteps, NeedTwoOfThem) {
+    EnergySteps steps;
+    EXPECT_FALSE(steps.watts());
+    for (const auto& [seconds, joules] : {std::pair(0.0, 5.0), {0.1, 5.0}, {0.2, 8.0}, {0.3, 8.0}}) {
+        steps.add(seconds, joules);
+        EXPECT_FALSE(steps.watts());
+    }
+    steps.add(0.4, 28.0);
+    EXPECT_NEAR(steps.watts().value(), 100, 1e-9);
 }
 
 TEST(HostLadder, ComputesEveryRungRightAtOddSizes) {

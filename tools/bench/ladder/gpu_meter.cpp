@@ -22,12 +22,8 @@ std::string bus_address() {
 
 GpuMeter::GpuMeter() : gpu_(nvml_.find(bus_address())) {}
 
-std::optional<double> GpuMeter::clock_mhz() const {
-    return gpu_ == nullptr ? std::nullopt : nvml_.read(gpu_).clock_mhz;
-}
-
-std::optional<double> GpuMeter::energy_joules() const {
-    return gpu_ == nullptr ? std::nullopt : nvml_.read(gpu_).joules;
+GpuReading GpuMeter::read() const {
+    return gpu_ == nullptr ? GpuReading() : nvml_.read(gpu_);
 }
 
 }  // namespace sluice::ladder

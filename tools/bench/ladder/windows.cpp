@@ -6,11 +6,52 @@
 #include <thread>
 
 #include "core/device/cuda_error.hpp"
+#include "tools/bench/ladder/energy_steps.hpp"
 
 namespace sluice::ladder {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::chrono::milliseconds between_readings{5};
+
+/// A meter's readings during a window.
+class Readings {
+public:
+    explicit Readings(const GpuMeter& meter) : meter_(meter) {}
+
+    void take() {
+        const Clock::time_point now = Clock::now();
+        const GpuReading reading = meter_.read();
+        if (reading.clock_mhz) {
+            clocks_ += *reading.clock_mhz;
+            ++count_;
+        }
+        if (reading.joules) {
+            steps_.add(std::chrono::duration<double>(now - begin_).count(), *reading.joules);
+        }
+        next_ = now + between_readings;
+    }
+    /// Where the queue of launches is full, launching lasts nearly as long as the window.
+    void take_if_due() {
+        if (Clock::now() >= next_) {
+            take();
+        }
+    }
+
+    [[nodiscard]] std::optional<double> clock_mhz() const {
+        return count_ > 0 ? std::optional(clocks_ / count_) : std::nullopt;
+    }
+    [[nodiscard]] std::optional<double> watts() const { return steps_.watts(); }
+
+private:
+    const GpuMeter& meter_;
+    Clock::time_point begin_ = Clock::now();
+    Clock::time_point next_ = begin_ + between_readings;
+    double clocks_ = 0;
+    int count_ = 0;
+    EnergySteps steps_;
+};
 
 Window mean(const Window& a, const Window& b) {
     const auto of_both = [](std::optional<double> x, std::optional<double> y) {
@@ -58,28 +99,25 @@ double Windows::single_call(const Product& product, int calls) {
 Window Windows::sustained(const Product& product, double seconds) {
     const double one = time(product, 2);
     const int calls = std::max(2, static_cast<int>(std::ceil(seconds / one)));
-    const std::optional<double> before = meter_.energy_joules();
+    Readings readings(meter_);
     check_cuda(cudaEventRecord(begin_, stream_), "cudaEventRecord");
     for (int i = 0; i < calls; ++i) {
         product(next_++ % operands_, stream_);
+        readings.take_if_due();
     }
     check_cuda(cudaEventRecord(end_, stream_), "cudaEventRecord");
-    double clocks = 0;
-    int readings = 0;
     while (cudaEventQuery(end_) == cudaErrorNotReady) {
-        if (const std::optional<double> clock = meter_.clock_mhz()) {
-            clocks += *clock;
-            ++readings;
-        }
+        readings.take();
         std::this_thread::sleep_for(between_readings);
     }
     check_cuda(cudaEventSynchronize(end_), "cudaEventSynchronize");
-    const std::optional<double> after = meter_.energy_joules();
     float ms = 0;
     check_cuda(cudaEventElapsedTime(&ms, begin_, end_), "cudaEventElapsedTime");
-    return {.seconds_per_call = 1e-3 * static_cast<double>(ms) / calls,
-            .clock_mhz = readings > 0 ? std::optional(clocks / readings) : std::nullopt,
-            .joules_per_call = before && after ? std::optional((*after - *before) / calls) : std::nullopt};
+    const double call = 1e-3 * static_cast<double>(ms) / calls;
+    const std::optional<double> watts = readings.watts();
+    return {.seconds_per_call = call,
+            .clock_mhz = readings.clock_mhz(),
+            .joules_per_call = watts ? std::optional(*watts * call) : std::nullopt};
 }
 
 std::vector<Window> Windows::in_turn(const std::vector<Product>& candidates, double seconds) {
