@@ -83,6 +83,9 @@ public:
     /// result (input.count).
     virtual void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const = 0;
 
+    /// Whether texts are integers, separated by spaces: in `.jsonl` an array of them is such a text, too.
+    [[nodiscard]] virtual bool takes_integers_as_text() const noexcept { return false; }
+
     /// Bytes of a text that encode() looks at; it ignores the rest, and reports count the items whose text is longer.
     /// nullopt: it looks at all of any text, and reports say nothing.
     [[nodiscard]] virtual std::optional<std::size_t> longest_text() const noexcept { return std::nullopt; }

@@ -24,6 +24,7 @@ public:
     [[nodiscard]] bool needs_text() const noexcept override { return false; }
     [[nodiscard]] ItemProblem check_text(std::string_view text) const override;
     void encode(std::uint64_t item, std::string_view text, std::span<std::byte> to) const override;
+    [[nodiscard]] bool takes_integers_as_text() const noexcept override { return options_.takes_ids; }
     [[nodiscard]] std::uint32_t row_integers() const noexcept override { return options_.sampling.max_prompt; }
     [[nodiscard]] ItemProblem pack_integers(std::uint64_t item, std::span<const std::int64_t> row,
                                             std::span<std::byte> to) const override;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "core/error.hpp"
@@ -78,22 +79,37 @@ constexpr std::size_t deepest = 64;  // no item needs more; bounds the parser's 
 /// Picks the wanted values out of the parser's events, so that no document is built.
 class Picker : public nlohmann::json_sax<nlohmann::json> {
 public:
-    explicit Picker(std::span<const std::string> columns) : columns_(columns), values_(columns.size()) {}
+    Picker(std::span<const std::string> columns, bool takes_arrays)
+        : columns_(columns), takes_arrays_(takes_arrays), values_(columns.size()) {}
 
     bool null() override { return refuse_wanted("null"); }
     bool boolean(bool) override { return refuse_wanted("a boolean"); }
     bool binary(binary_t&) override { return refuse_wanted("binary data"); }
     bool number_integer(number_integer_t value) override {  // negative, or -0
-        return take(value == 0 ? "-0" : std::to_string(value));
+        return take_integer(value == 0 ? "-0" : std::to_string(value));
     }
-    bool number_unsigned(number_unsigned_t value) override { return take(std::to_string(value)); }
-    bool number_float(number_float_t, const string_t& text) override { return take(text); }
-    bool string(string_t& text) override { return take(text); }
+    bool number_unsigned(number_unsigned_t value) override { return take_integer(std::to_string(value)); }
+    bool number_float(number_float_t, const string_t& text) override {
+        return array_ ? refuse_wanted("a number that is no integer of 64 bits") : take(text);
+    }
+    bool string(string_t& text) override { return array_ ? refuse_wanted("a string") : take(text); }
 
     bool start_object(std::size_t) override { return enter("an object", false); }
-    bool start_array(std::size_t) override { return enter("an array", true); }
+    bool start_array(std::size_t) override {
+        const bool is_wanted = takes_arrays_ && depth_ == 1 && !wanted_.empty();
+        if (is_wanted) {
+            array_.emplace();
+            ++depth_;
+        }
+        return is_wanted || enter("an array", true);
+    }
     bool end_object() override { return leave(); }
-    bool end_array() override { return leave(); }
+    bool end_array() override {
+        if (const auto array = std::exchange(array_, std::nullopt)) {
+            take(*array);
+        }
+        return leave();
+    }
 
     bool key(string_t& name) override {
         wanted_.clear();
@@ -157,13 +173,25 @@ private:
         return true;
     }
 
+    bool take_integer(const std::string& value) {
+        if (!array_) {
+            return take(value);
+        }
+        *array_ += array_->empty() ? "" : " ";
+        *array_ += value;
+        return true;
+    }
+
     bool refuse_wanted(const char* kind) {
         require_object();
         if (!wanted_.empty()) {
-            throw RecordProblem{unlike_columns,
-                                fmt::format("column {} is {} (expected a string or a number)",
-                                            sluice::quoted(columns_[wanted_.front()]), kind),
-                                "make it a string, or leave the item out"};
+            const std::string name = sluice::quoted(columns_[wanted_.front()]);
+            throw RecordProblem{
+                unlike_columns,
+                array_ ? fmt::format("the array in column {} has {} (expected integers)", name, kind)
+                       : fmt::format("column {} is {} (expected a string{})", name, kind,
+                                     takes_arrays_ ? ", a number or an array of integers" : " or a number"),
+                array_ ? "correct the item or leave it out" : "make it a string, or leave the item out"};
         }
         return true;
     }
@@ -192,8 +220,10 @@ private:
     }
 
     std::span<const std::string> columns_;
+    bool takes_arrays_;
     std::vector<std::optional<std::string>> values_;
-    std::vector<std::size_t> wanted_;  // columns that the value after the last key is for
+    std::optional<std::string> array_{};  // the wanted one that the parser is in, as text
+    std::vector<std::size_t> wanted_;     // columns that the value after the last key is for
     std::size_t depth_ = 0;
 };
 
@@ -246,11 +276,11 @@ std::string_view CsvColumns::text(std::string_view record, std::vector<CsvField>
     return joined;
 }
 
-void join_json(std::string_view line, std::span<const std::string> columns, std::string& joined) {
+void join_json(std::string_view line, std::span<const std::string> columns, bool takes_arrays, std::string& joined) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
         throw RecordProblem{malformed_json, "not valid JSON: the line is blank", "remove blank lines"};
     }
-    Picker picker(columns);
+    Picker picker(columns, takes_arrays);
     nlohmann::json::sax_parse(line.begin(), line.end(), &picker);
     picker.join(joined);
 }

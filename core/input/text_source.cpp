@@ -63,13 +63,14 @@ struct TxtFormat {
 
 struct JsonlFormat {
     using Framing = LineFraming;
-    std::vector<std::string> columns;
+    std::vector<std::string> columns{};
+    bool takes_arrays = false;
 
     [[nodiscard]] std::string form() const { return {}; }
     [[nodiscard]] LineFraming framing() const { return {}; }
     [[nodiscard]] std::size_t width() const { return 0; }
     [[nodiscard]] std::string_view text(std::string_view record, Scratch& scratch) const {
-        join_json(record, columns, scratch.joined);
+        join_json(record, columns, takes_arrays, scratch.joined);
         return scratch.joined;
     }
 };
@@ -347,7 +348,7 @@ std::unique_ptr<FileSource> make_txt_source(std::shared_ptr<const InputFile> fil
 std::unique_ptr<FileSource> make_jsonl_source(std::shared_ptr<const InputFile> file, const JobConfig::Input& input,
                                               const ItemCodec& codec, const TextOptions& options) {
     const RecordRange range = all_of(*file, input, options);
-    JsonlFormat format;
+    JsonlFormat format{.takes_arrays = codec.takes_integers_as_text()};
     for (const ColumnRef& column : input.columns) {
         const auto* name = std::get_if<std::string>(&column);
         expects(name != nullptr, "the columns of a .jsonl are names");

@@ -237,6 +237,18 @@ TEST_F(Gpt2, RefusesIdsThatAreNone) {
     EXPECT_THAT(run(0, {"input.path=ids.jsonl", "input.columns=[\"ids\"]"}).err, HasSubstr("'-0' is no token id"));
 }
 
+TEST_F(Gpt2, TakesIdsAsArraysOfJson) {
+    write_job("prompts = \"ids\"\nresults = \"ids\"\n", "path = \"ids.txt\"");
+    write_file(path() / "ids.txt", "7 8 9\n\n259\n");
+    write_file(path() / "ids.jsonl", "{\"tokens\": [7, 8, 9]}\n{\"tokens\": []}\n{\"tokens\": [259]}\n");
+    const std::vector<std::string> as_arrays{"input.path=ids.jsonl", "input.columns=[\"tokens\"]"};
+
+    EXPECT_EQ(output_of(0, as_arrays), output_of(0, {}));
+
+    write_job("");
+    EXPECT_THAT(run(0, as_arrays).err, HasSubstr("ids.jsonl:1: item 0: column 'tokens' is an array"));
+}
+
 /// With another config the largest id would be 50256: far beyond the embeddings.
 TEST_F(Gpt2, KnowsACheckpointByWhatItHoldsWhateverItIsCalled) {
     std::filesystem::rename(path() / "model.safetensors", path() / "checkpoint");

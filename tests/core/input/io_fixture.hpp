@@ -26,7 +26,7 @@ namespace sluice::test {
 
 /// Text items as their length and their first bytes, so that a test can read them back; dense items of six small whole
 /// numbers, one byte each; wire bytes below 70.
-class FakeCodec final : public ItemCodec {
+class FakeCodec : public ItemCodec {
 public:
     explicit FakeCodec(std::size_t input_bytes = 256) : input_bytes_(input_bytes) {}
 

@@ -56,6 +56,42 @@ TEST_F(JsonlSource, RefusesValuesThatAreNoText) {
     }
 }
 
+class TakesIntegers final : public FakeCodec {
+public:
+    [[nodiscard]] bool takes_integers_as_text() const noexcept override { return true; }
+};
+
+TEST_F(JsonlSource, MayHaveArraysOfIntegers) {
+    const TakesIntegers codec;
+    const auto texts = [&](std::string_view bytes, const Names& names) {
+        return texts_of(*open_input(input(bytes, names), codec), codec);
+    };
+    EXPECT_THAT(texts("{\"b\":[5,[6]],\"a\":[ 12,0 , -3]}\n{\"a\":[]}\n{\"a\":\"7 8\"}\n{\"a\":9}\n"
+                      "{\"a\":[18446744073709551615,-9223372036854775808,-0]}\n",
+                      {std::string("a")}),
+                ElementsAre("12 0 -3", "", "7 8", "9", "18446744073709551615 -9223372036854775808 -0"));
+    EXPECT_THAT(texts("{\"a\":[1,2],\"b\":[3]}\n", {std::string("b"), std::string("a")}), ElementsAre("3 1 2"));
+    const auto refusal = [&](const std::string& value) {
+        return failure_of(input("{\"a\":" + value + "}\n", {std::string("a")}), codec);
+    };
+    const std::string where = "65 E-INP-032 items.jsonl:1: item 0: ";
+    for (const auto& [value, kind] : std::vector<std::pair<std::string, std::string>>{
+             {"1.0", "a number that is no integer of 64 bits"},
+             {"1e3", "a number that is no integer of 64 bits"},
+             {"18446744073709551616", "a number that is no integer of 64 bits"},
+             {"\"1\"", "a string"},
+             {"null", "null"},
+             {"true", "a boolean"},
+             {"[2]", "an array"},
+             {"{\"a\":2}", "an object"}}) {
+        EXPECT_EQ(refusal("[1," + value + "]"), where + "the array in column 'a' has " + kind + " (expected integers)");
+    }
+    EXPECT_EQ(refusal("{\"x\":1}"),
+              where + "column 'a' is an object (expected a string, a number or an array of integers)");
+    EXPECT_EQ(refusal("[1],\"a\":[2]"), where + "column 'a' appears twice");
+    EXPECT_THAT(refusal("[1"), HasSubstr("E-INP-035"));
+}
+
 TEST_F(JsonlSource, RefusesLinesThatAreNoObject) {
     for (const std::string line : {"[1]", "\"a\"", "3", "null", "true", "[]"}) {
         EXPECT_EQ(failure(line), "65 E-INP-032 items.jsonl:1: item 0: the line is not a JSON object") << line;
