@@ -69,9 +69,15 @@ struct Activations {
     /// Of all scores.
     [[nodiscard]] ScoredRows scored_rows(std::uint32_t vocabulary) const {
         return {.scores = scores.as<float>().data(),
-                .sums = sums_of_scores.bytes().empty() ? nullptr : sums_of_scores.as<ScoreSum>().data(),
+                .sums = sums_beside<ScoreSum>(),
                 .vocabulary = vocabulary,
                 .stride = strides.vocabulary};
+    }
+
+    /// Sums beside what is kept of the scores, ScoreSum or float; null: there are none.
+    template <class Sum>
+    [[nodiscard]] Sum* sums_beside() const {
+        return sums_of_scores.bytes().empty() ? nullptr : sums_of_scores.as<Sum>().data();
     }
 
     /// The keys of the first row.
@@ -107,7 +113,7 @@ struct Activations {
     Buffer inner;               ///< (rows, inner); e4m3 if contracts_codes().
     Buffer wanted;              ///< (slots, width): in the last layer, the sums of the rows that want scores.
     Buffer scores;              ///< (slots, vocabulary) fp32, or what is `kept` of them.
-    Buffer sums_of_scores;      ///< ScoreSum, (slots, groups_of(vocabulary)): beside all scores, but not in fp32.
+    Buffer sums_of_scores;      ///< (slots, groups_of(vocabulary)): beside those; see score_sum_bytes().
     Buffer cache_memory;
     Cache cache;
 

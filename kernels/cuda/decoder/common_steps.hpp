@@ -111,10 +111,11 @@ public:
     /// The head's product, on tensor cores.
     [[nodiscard]] FloatProduct head(MatrixInstructions instructions) const {
         const KeptScores kept = at_.kept;
+        const bool of_draws = kept == KeptScores::sums;
         return {{.rows = at_.padded_slots,
                  .columns = shape_.vocabulary,
                  .depth = shape_.width,
-                 .temperature = temperature_of_sums(rule_)},
+                 .temperature = of_draws ? rule_.temperature : temperature_of_sums(rule_)},
                 precision_,
                 {.a = data_of(at_.normed),
                  .b = data_of(weights_.head()),
@@ -123,9 +124,8 @@ public:
                  .out = kept == KeptScores::all ? floats_of(at_.scores) : nullptr,
                  .stride = at_.strides.vocabulary,
                  .bests = kept == KeptScores::bests ? at_.scores.as<TileBest>().data() : nullptr,
-                 .score_sums = kept == KeptScores::all    ? at_.sums_of_scores.as<ScoreSum>().data()
-                               : kept == KeptScores::sums ? at_.scores.as<ScoreSum>().data()
-                                                          : nullptr,
+                 .score_sums = of_draws ? at_.scores.as<ScoreSum>().data() : at_.sums_beside<ScoreSum>(),
+                 .plain_sums = of_draws ? at_.sums_beside<float>() : nullptr,
                  .active = rows(true)},
                 instructions};
     }
@@ -138,10 +138,16 @@ public:
                 enqueue_choose(memory_, rule_, at_.scored_rows(shape_.vocabulary), stream);
                 break;
             case KeptScores::bests:
-                enqueue_take_best(memory_, rule_, at_.scores.as<TileBest>().data(), best_tiles, stream);
+                enqueue_take_best(memory_, rule_,
+                                  {.bests = at_.scores.as<TileBest>().data(),
+                                   .tiles = best_tiles,
+                                   .sums = at_.sums_beside<ScoreSum>(),
+                                   .vocabulary = shape_.vocabulary},
+                                  stream);
                 break;
             case KeptScores::sums:
-                enqueue_draw(memory_, rule_, precision_, at_.scores.as<ScoreSum>().data(),
+                enqueue_draw(memory_, rule_, precision_,
+                             {.sums = at_.scores.as<ScoreSum>().data(), .plain_sums = at_.sums_beside<float>()},
                              {.rows = data_of(at_.normed),
                               .weights = data_of(weights_.head()),
                               .vocabulary = shape_.vocabulary,

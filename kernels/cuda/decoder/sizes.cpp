@@ -189,8 +189,16 @@ std::uint64_t kept_score_bytes(const DecoderShape& shape, const TokenSampling& s
 }
 
 std::uint64_t score_sum_bytes(const DecoderShape& shape, const TokenSampling& sampling, Precision precision) {
-    const bool known = precision != Precision::fp32 && kept_scores(precision, sampling) == KeptScores::all;
-    return known ? groups_of(shape.vocabulary) * sizeof(ScoreSum) : 0;
+    const std::uint64_t groups = groups_of(shape.vocabulary);
+    switch (kept_scores(precision, sampling)) {
+        case KeptScores::bests:
+            return sampling.log_probabilities ? groups * sizeof(ScoreSum) : 0;
+        case KeptScores::sums:
+            return sampling.log_probabilities && sampling.temperature != 1 ? groups * sizeof(float) : 0;
+        case KeptScores::all:
+            break;
+    }
+    return precision == Precision::fp32 ? 0 : groups * sizeof(ScoreSum);
 }
 
 std::uint64_t bytes_of(const Sizes& sizes, const DecoderShape& shape, const TokenSampling& sampling,

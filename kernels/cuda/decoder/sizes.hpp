@@ -59,13 +59,13 @@ inline constexpr std::uint32_t row_multiple = 128;
         return KeptScores::all;
     }
     if (sampling.temperature == 0) {
-        return sampling.log_probabilities ? KeptScores::all : KeptScores::bests;
+        return KeptScores::bests;
     }
-    const bool has_plain_sums = !sampling.log_probabilities || sampling.temperature == 1;
-    return sampling.top_k == 0 && sampling.top_p >= 1 && has_plain_sums ? KeptScores::sums : KeptScores::all;
+    return sampling.top_k == 0 && sampling.top_p >= 1 ? KeptScores::sums : KeptScores::all;
 }
 
-/// Bytes of a row's ScoreSums beside all scores; 0 where they are not known.
+/// Bytes of a row's sums beside what is kept of its scores: ScoreSums beside all of them, but not in fp32, and for
+/// log-probabilities beside bests; for those of draws at other temperatures than 1 plain sums, in fp32.
 [[nodiscard]] std::uint64_t score_sum_bytes(const DecoderShape& shape, const TokenSampling& sampling,
                                             Precision precision);
 

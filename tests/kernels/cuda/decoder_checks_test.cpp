@@ -225,6 +225,34 @@ TEST_F(DecoderChecksOnGpu, ContinueFromTheFirstOtherChoice) {
     }
 }
 
+/// As certain as without: `certified` checks the same choices.
+TEST_F(DecoderChecksOnGpu, AreOfTheSameChoicesWithLogProbabilities) {
+    const RandomDecoder model(checked_shape, 8);
+    for (const Precision precision : every_decoder_precision) {
+        if (has_parts(precision) && gpu().instructions() != MatrixInstructions::wgmma) {
+            continue;
+        }
+        for (const float temperature : {0.0F, 0.7F, 1.0F}) {
+            SCOPED_TRACE(testing::Message() << name_of(precision) << ", temperature " << temperature);
+            TokenSampling sampling{.max_prompt = 21, .max_new = 12, .temperature = temperature, .end = 42, .seed = 3};
+            Drafts without(device(), precision, model, sampling, 200);
+            sampling.log_probabilities = true;
+            Drafts with(device(), precision, model, sampling, 200);
+
+            for (std::uint32_t item = 0; item < with.items(); ++item) {
+                ASSERT_EQ(with.choices(item), without.choices(item)) << item;
+                for (std::uint32_t i = 0; i < with.choices(item); ++i) {
+                    ASSERT_EQ(with.choice(item, i).doubt, without.choice(item, i).doubt) << item << ", " << i;
+                    ASSERT_EQ(with.choice(item, i).kept, without.choice(item, i).kept) << item << ", " << i;
+                }
+                const std::size_t tokens = sizeof(ContinuationStart) + sampling.max_new * sizeof(std::uint32_t);
+                ASSERT_TRUE(std::ranges::equal(with.draft(item).first(tokens), without.draft(item).first(tokens)))
+                    << item;
+            }
+        }
+    }
+}
+
 /// Only where the choice is doubtful: the others are the draft's word.
 TEST_F(DecoderChecksOnGpu, CorrectTheTokenThatDiffersInEveryPrecision) {
     const RandomDecoder model(checked_shape, 8);
@@ -233,51 +261,59 @@ TEST_F(DecoderChecksOnGpu, CorrectTheTokenThatDiffersInEveryPrecision) {
         if (has_parts(precision) && gpu().instructions() != MatrixInstructions::wgmma) {
             continue;
         }
-        SCOPED_TRACE(name_of(precision));
-        const TokenSampling sampling{.max_prompt = 21, .max_new = 12, .temperature = 0};
-        Drafts drafts(device(), precision, model, sampling, 500);
-        EXPECT_GT(drafts.counts().shared, 0U);
-        const std::vector<std::byte> texts = drafts.all();
-        const std::size_t bytes = texts.size() / drafts.items();
-        constexpr float certain = 100;
-        std::vector<std::uint32_t> changed(drafts.items(), sampling.max_new);
-        for (std::uint32_t item = 0; item < drafts.items(); ++item) {
-            const auto doubtful = static_cast<std::uint32_t>(engine() % sampling.max_new);
-            const auto at = static_cast<std::uint32_t>(engine() % sampling.max_new);
-            for (std::uint32_t i = 0; i < sampling.max_new; ++i) {
-                drafts.choice(item, i).doubt.gap = i == doubtful ? 0 : certain;
+        for (const bool log_probabilities : {false, true}) {
+            SCOPED_TRACE(testing::Message() << name_of(precision) << ", log-probabilities: " << log_probabilities);
+            const TokenSampling sampling{
+                .max_prompt = 21, .max_new = 12, .temperature = 0, .log_probabilities = log_probabilities};
+            Drafts drafts(device(), precision, model, sampling, 500);
+            EXPECT_GT(drafts.counts().shared, 0U);
+            const std::vector<std::byte> texts = drafts.all();
+            const std::size_t bytes = texts.size() / drafts.items();
+            const std::size_t of_tokens = sizeof(ContinuationStart) + sampling.max_new * sizeof(std::uint32_t);
+            constexpr float certain = 100;
+            std::vector<std::uint32_t> changed(drafts.items(), sampling.max_new);
+            for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+                const auto doubtful = static_cast<std::uint32_t>(engine() % sampling.max_new);
+                const auto at = static_cast<std::uint32_t>(engine() % sampling.max_new);
+                for (std::uint32_t i = 0; i < sampling.max_new; ++i) {
+                    drafts.choice(item, i).doubt.gap = i == doubtful ? 0 : certain;
+                }
+                // Of every third item nothing, of the others the doubtful token or one behind it.
+                if (item % 3 != 0) {
+                    const std::uint32_t token = item % 3 == 1 ? doubtful : std::max(at, doubtful);
+                    drafts.change_token(item, token);
+                    changed[item] = token == doubtful ? token : sampling.max_new;
+                }
             }
-            // Of every third item nothing, of the others the doubtful token or one behind it.
-            if (item % 3 != 0) {
-                const std::uint32_t token = item % 3 == 1 ? doubtful : std::max(at, doubtful);
-                drafts.change_token(item, token);
-                changed[item] = token == doubtful ? token : sampling.max_new;
-            }
-        }
 
-        const std::vector<TextDoubt> got = drafts.check({.distance = 0, .gap = 1});
+            const std::vector<TextDoubt> got = drafts.check({.distance = 0, .gap = 1});
 
-        std::uint32_t wrong = 0;
-        std::uint32_t right = 0;
-        std::uint32_t missed = 0;
-        for (std::uint32_t item = 0; item < drafts.items(); ++item) {
-            if (changed[item] != sampling.max_new) {
-                const std::span<const std::byte> checked = drafts.checked_text(item);
-                const std::size_t token = sizeof(ContinuationStart) + changed[item] * sizeof(std::uint32_t);
-                ++wrong;
-                right += std::ranges::equal(checked, std::span(texts).subspan(item * bytes, bytes)) ? 1 : 0;
-                missed += std::memcmp(&checked[token], &drafts.draft(item)[token], sizeof(std::uint32_t)) == 0 ? 1 : 0;
-            } else if (precision == Precision::fp32) {
-                EXPECT_GE(got[item].gap, 0) << item;
-                EXPECT_NE(got[item].gap, TextDoubt::none) << item;
-                EXPECT_TRUE(std::ranges::equal(drafts.checked_text(item), drafts.draft(item))) << item;
+            std::uint32_t wrong = 0;
+            std::uint32_t right = 0;
+            std::uint32_t missed = 0;
+            for (std::uint32_t item = 0; item < drafts.items(); ++item) {
+                if (changed[item] != sampling.max_new) {
+                    const std::span<const std::byte> checked = drafts.checked_text(item);
+                    const std::size_t token = sizeof(ContinuationStart) + changed[item] * sizeof(std::uint32_t);
+                    ++wrong;
+                    right +=
+                        std::ranges::equal(checked.first(of_tokens), std::span(texts).subspan(item * bytes, of_tokens))
+                            ? 1
+                            : 0;
+                    missed +=
+                        std::memcmp(&checked[token], &drafts.draft(item)[token], sizeof(std::uint32_t)) == 0 ? 1 : 0;
+                } else if (precision == Precision::fp32) {
+                    EXPECT_GE(got[item].gap, 0) << item;
+                    EXPECT_NE(got[item].gap, TextDoubt::none) << item;
+                    EXPECT_TRUE(std::ranges::equal(drafts.checked_text(item), drafts.draft(item))) << item;
+                }
             }
+            EXPECT_GT(wrong, drafts.items() / 3);
+            EXPECT_EQ(missed, 0U);
+            EXPECT_GE(right, wrong - (precision == Precision::fp32 ? 0 : wrong / 10))
+                << wrong;  // others had a close choice
+            EXPECT_GE(drafts.corrected(), wrong);
         }
-        EXPECT_GT(wrong, drafts.items() / 3);
-        EXPECT_EQ(missed, 0U);
-        EXPECT_GE(right, wrong - (precision == Precision::fp32 ? 0 : wrong / 10))
-            << wrong;  // others had a close choice
-        EXPECT_GE(drafts.corrected(), wrong);
     }
 }
 

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -47,13 +48,16 @@ TEST_F(DecoderPiecesOnGpu, TokensAreChosenAsTheHostChoosesThem) {
 }
 
 TEST_F(DecoderPiecesOnGpu, TheLargestScoreIsFoundAmongTiles) {
-    for (const std::uint32_t vocabulary : {11U, 256U, 3001U, 10'000U}) {
-        Choices choices({.max_prompt = 2, .max_new = 2, .temperature = 0}, 40, vocabulary);
+    for (const std::uint32_t vocabulary : {1U, 11U, 256U, 3001U, 10'000U}) {
+        for (const bool log_probabilities : {false, true}) {
+            Choices choices({.max_prompt = 2, .max_new = 2, .temperature = 0, .log_probabilities = log_probabilities},
+                            40, vocabulary);
 
-        choices.take_best();
+            choices.take_best();
 
-        choices.expect_hosts_tokens();
-        choices.expect_plain_doubts();
+            choices.expect_hosts_tokens();
+            choices.expect_plain_doubts();
+        }
     }
 }
 
@@ -65,11 +69,8 @@ TEST_F(DecoderPiecesOnGpu, TokensAreDrawnBySumsOfScores) {
                 continue;  // which it does not have
             }
             for (const float temperature : {1e-40F, 0.3F, 1.0F, 20.0F}) {
-                const TokenSampling rule{.max_prompt = 2,
-                                         .max_new = 2,
-                                         .temperature = temperature,
-                                         .seed = 9,
-                                         .log_probabilities = temperature == 1};
+                const TokenSampling rule{
+                    .max_prompt = 2, .max_new = 2, .temperature = temperature, .seed = 9, .log_probabilities = true};
                 for (const std::uint32_t vocabulary : {1U, 11U, 64U, 65U, 255U, 3001U, 50'257U}) {
                     SCOPED_TRACE(testing::Message() << name_of(way) << ", precision " << static_cast<int>(precision)
                                                     << ", temperature " << temperature);
@@ -87,17 +88,51 @@ TEST_F(DecoderPiecesOnGpu, TokensAreDrawnBySumsOfScores) {
     }
 }
 
-TEST_F(DecoderPiecesOnGpu, ADrawByASumThatIsNoNumberIsDoubtful) {
-    Choices choices({.max_prompt = 2, .max_new = 2}, 3, 700);
+/// They come from the same sums at a temperature of 1, and at others from sums of their own.
+TEST_F(DecoderPiecesOnGpu, LogProbabilitiesChangeNoDraw) {
+    for (const Precision precision :
+         {Precision::bf16, Precision::fp16, Precision::tf32, Precision::tf32x3, Precision::fp16x2}) {
+        for (const MatrixInstructions way : ways()) {
+            if (has_parts(precision) && way == MatrixInstructions::mma) {
+                continue;  // which it does not have
+            }
+            for (const float temperature : {0.7F, 1.0F, 1.5F}) {
+                for (const std::uint32_t vocabulary : {65U, 1001U}) {
+                    SCOPED_TRACE(testing::Message() << name_of(way) << ", " << name_of(precision) << ", temperature "
+                                                    << temperature << ", of " << vocabulary);
+                    TokenSampling rule{.max_prompt = 2, .max_new = 2, .temperature = temperature, .seed = 4};
+                    Choices without(rule, 60, vocabulary);
+                    rule.log_probabilities = true;
+                    Choices with(rule, 60, vocabulary);
 
-    choices.draw_by_sums(Precision::bf16, gpu().instructions(), [](std::vector<decoder::ScoreSum>& sums) {
-        sums[decoder::groups_of(700) + 10].sum = NAN;  // the last one of the second text
-    });
+                    without.draw_by_sums(precision, way);
+                    with.draw_by_sums(precision, way);
 
-    for (std::uint32_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(std::isnan(choices.doubt(i).doubt.distance), i == 1) << i;
+                    for (std::uint32_t i = 0; i < 60; ++i) {
+                        ASSERT_EQ(with.token(i), without.token(i)) << i;
+                        ASSERT_EQ(with.doubt(i).doubt, without.doubt(i).doubt) << i;
+                    }
+                }
+            }
+        }
     }
-    EXPECT_EQ(choices.token(1), 0U);
+}
+
+TEST_F(DecoderPiecesOnGpu, ADrawByASumThatIsNoNumberIsDoubtful) {
+    for (const float temperature : {0.7F, 1.0F}) {
+        Choices choices({.max_prompt = 2, .max_new = 2, .temperature = temperature, .log_probabilities = true}, 3, 700);
+
+        choices.draw_by_sums(Precision::bf16, gpu().instructions(), [](std::vector<decoder::ScoreSum>& sums) {
+            sums[decoder::groups_of(700) + 10].sum = NAN;  // the last one of the second text
+        });
+
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            EXPECT_EQ(std::isnan(choices.doubt(i).doubt.distance), i == 1) << i;
+            EXPECT_EQ(std::isnan(choices.log_probability(i)), i == 1) << i;
+        }
+        EXPECT_EQ(choices.token(1), 0U);
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(choices.log_probability(1)), 0x7FC00000U);
+    }
 }
 
 /// A NaN counts as minus infinity, drawn or not; where the largest score is infinite, the first that has it is taken.
@@ -105,6 +140,7 @@ TEST_F(DecoderPiecesOnGpu, ADrawByASumThatIsNoNumberIsDoubtful) {
 TEST_F(DecoderPiecesOnGpu, ScoresThatAreNoNumbersAreTakenAsTheHostTakesThem) {
     constexpr std::uint32_t vocabulary = 700;
     const TokenSampling greedy{.max_prompt = 2, .max_new = 2, .temperature = 0};
+    const TokenSampling likely{.max_prompt = 2, .max_new = 2, .temperature = 0, .log_probabilities = true};
     const TokenSampling drawn{.max_prompt = 2, .max_new = 2, .seed = 3, .log_probabilities = true};
     const TokenSampling cut{.max_prompt = 2, .max_new = 2, .temperature = 1.2F, .top_k = 50, .top_p = 0.9F};
     const TokenSampling punished{.max_prompt = 2, .max_new = 2, .repetition_penalty = 1.5F, .temperature = 3};
@@ -112,11 +148,12 @@ TEST_F(DecoderPiecesOnGpu, ScoresThatAreNoNumbersAreTakenAsTheHostTakesThem) {
     const std::function<void(Choices&)> by_sums = [](Choices& choices) { choices.choose(Known::sums); };
     const std::function<void(Choices&)> by_tiles = [](Choices& choices) { choices.take_best(); };
     for (const auto& [sampling, choose] :
-         {std::pair(greedy, by_scores), std::pair(greedy, by_tiles), std::pair(drawn, by_scores),
+         {std::pair(greedy, by_scores), std::pair(greedy, by_tiles), std::pair(likely, by_scores),
+          std::pair(likely, by_sums), std::pair(likely, by_tiles), std::pair(drawn, by_scores),
           std::pair(drawn, by_sums), std::pair(cut, by_scores), std::pair(cut, by_sums), std::pair(punished, by_scores),
           std::pair(punished, by_sums)}) {
         SCOPED_TRACE(testing::Message() << "temperature " << sampling.temperature << ", top_k " << sampling.top_k);
-        Choices choices(sampling, 5, vocabulary);
+        Choices choices(sampling, 7, vocabulary);
         choices.set_score(0, 0, NAN);
         choices.set_score(1, 600, NAN);
         choices.set_score(2, 300, infinity);
@@ -124,13 +161,20 @@ TEST_F(DecoderPiecesOnGpu, ScoresThatAreNoNumbersAreTakenAsTheHostTakesThem) {
         for (std::uint32_t token = 0; token < vocabulary; ++token) {
             choices.set_score(3, token, token == 400 ? -infinity : NAN);
         }
+        choices.set_score(4, 100, -infinity);
+        for (std::uint32_t token = 128; token < 192; ++token) {  // a whole group
+            choices.set_score(5, token, -infinity);
+        }
 
         choose(choices);
 
         choices.expect_hosts_tokens();
-        for (std::uint32_t i = 0; i < 5; ++i) {
-            EXPECT_EQ(std::isnan(choices.doubt(i).doubt.gap), i < 4) << i;
-            EXPECT_EQ(std::isnan(choices.doubt(i).doubt.distance), i < 4) << i;
+        for (std::uint32_t i = 0; i < 7; ++i) {
+            EXPECT_EQ(std::isnan(choices.doubt(i).doubt.gap), i < 6) << i;
+            EXPECT_EQ(std::isnan(choices.doubt(i).doubt.distance), i < 6) << i;
+            if (sampling.log_probabilities) {
+                EXPECT_EQ(std::isnan(choices.log_probability(i)), i < 4) << i;
+            }
         }
         EXPECT_EQ(choices.token(2), 300U);
         EXPECT_EQ(choices.token(3), 0U);

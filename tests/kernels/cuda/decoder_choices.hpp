@@ -143,7 +143,7 @@ public:
 
     void choose(Known known = Known::nothing) {
         const DeviceMemory scores(bytes_in(scores_));
-        const DeviceMemory sums(bytes_in(score_sums()));
+        const DeviceMemory sums(bytes_in(score_sums(MinusInfinity::spoils)));
         decoder::enqueue_choose(pass_.memory(), decoder::rule_of(sampling_),
                                 {.scores = scores.as<float>(),
                                  .sums = known == Known::sums ? sums.as<decoder::ScoreSum>() : nullptr,
@@ -175,8 +175,13 @@ public:
             }
         }
         const DeviceMemory on_device(bytes_in(bests));
-        decoder::enqueue_take_best(pass_.memory(), decoder::rule_of(sampling_), on_device.as<decoder::TileBest>(),
-                                   tiles, nullptr);
+        const DeviceMemory sums(bytes_in(score_sums(MinusInfinity::adds_nothing)));
+        decoder::enqueue_take_best(pass_.memory(), decoder::rule_of(sampling_),
+                                   {.bests = on_device.as<decoder::TileBest>(),
+                                    .tiles = tiles,
+                                    .sums = sampling_.log_probabilities ? sums.as<decoder::ScoreSum>() : nullptr,
+                                    .vocabulary = vocabulary_},
+                                   nullptr);
         read();
     }
 
@@ -204,12 +209,16 @@ public:
                 scores_[std::size_t{i} * stride_ + token] = across[std::size_t{token} * depth + i];
             }
         }
+        const bool takes_plain_sums = sampling_.log_probabilities && sampling_.temperature != 1;
+        const DeviceMemory plain(std::size_t{entries} * decoder::groups_of(vocabulary_) * sizeof(float));
+        float* const plain_sums = takes_plain_sums ? plain.as<float>() : nullptr;
         std::vector<decoder::ScoreSum> sums = sums_of_product(
             {.rows = entries, .columns = vocabulary_, .depth = depth, .temperature = sampling_.temperature}, precision,
-            rows, weights, entries, way);
+            rows, weights, entries, way, nullptr, plain_sums);
         spoil(sums);
         const DeviceMemory on_device(bytes_in(sums));
-        decoder::enqueue_draw(pass_.memory(), decoder::rule_of(sampling_), precision, on_device.as<decoder::ScoreSum>(),
+        decoder::enqueue_draw(pass_.memory(), decoder::rule_of(sampling_), precision,
+                              {.sums = on_device.as<decoder::ScoreSum>(), .plain_sums = plain_sums},
                               {.rows = rows.as(), .weights = weights.as(), .vocabulary = vocabulary_, .depth = depth},
                               nullptr);
         read();
@@ -231,6 +240,14 @@ public:
     [[nodiscard]] std::size_t score_count() const { return scores_.size(); }
     [[nodiscard]] std::uint32_t token(std::uint32_t i) const { return texts_[i].last; }
     [[nodiscard]] const ChoiceDoubt& doubt(std::uint32_t i) const { return doubts_[i * sampling_.max_new]; }
+    [[nodiscard]] float log_probability(std::uint32_t i) const {
+        float value = 0;
+        std::memcpy(&value,
+                    &results_[i * decoder_io(sampling_).output_bytes + sizeof(ContinuationStart) +
+                              sampling_.max_new * sizeof(std::uint32_t)],
+                    sizeof value);
+        return value;
+    }
 
     /// As the formulas say, but for what fp32 rounds.
     void expect_plain_doubts() const {
@@ -257,16 +274,12 @@ public:
             ASSERT_EQ(texts_[i].made, 1U) << i;
             ASSERT_EQ(texts_[i].last, token) << i << " of a vocabulary of " << vocabulary_;
             if (sampling_.log_probabilities) {
-                float got = 0;
-                std::memcpy(&got,
-                            &results_[i * decoder_io(sampling_).output_bytes + sizeof(ContinuationStart) +
-                                      sampling_.max_new * sizeof(std::uint32_t)],
-                            sizeof got);
+                const float got = log_probability(i);
                 const float expected = draw.log_probability(row(i), token);
                 if (std::isnan(expected)) {
                     EXPECT_EQ(std::bit_cast<std::uint32_t>(got), std::bit_cast<std::uint32_t>(expected)) << i;
-                } else {
-                    EXPECT_NEAR(got, expected, 1e-6) << i;
+                } else {  // fp32 rounds the distance to the largest score, and the result
+                    EXPECT_NEAR(got, expected, 1e-6F + 2e-7F * std::abs(expected)) << i;
                 }
             }
         }
@@ -282,15 +295,24 @@ private:
         }
     }
 
-    [[nodiscard]] std::vector<decoder::ScoreSum> score_sums() const {
+    /// What a score of minus infinity does to the sum of its group.
+    enum class MinusInfinity : std::uint8_t { spoils, adds_nothing };
+
+    [[nodiscard]] std::vector<decoder::ScoreSum> score_sums(MinusInfinity infinite) const {
         const auto temperature = static_cast<double>(decoder::temperature_of_sums(decoder::rule_of(sampling_)));
         std::vector<decoder::ScoreSum> sums;
         for (std::uint32_t i = 0; i < texts_.size(); ++i) {
             for (std::uint32_t first = 0; first < vocabulary_; first += decoder::group_tokens) {
                 const auto group = row(i).subspan(first, std::min(decoder::group_tokens, vocabulary_ - first));
-                const float largest = std::ranges::max(group);
+                float largest = -infinity;
+                for (const float score : group) {
+                    largest = std::fmax(largest, score);
+                }
                 double sum = 0;
                 for (const float score : group) {
+                    if (score == -infinity && infinite == MinusInfinity::adds_nothing) {
+                        continue;
+                    }
                     sum += std::isfinite(score) ? std::exp(static_cast<double>(score - largest) / temperature)
                                                 : std::numeric_limits<double>::quiet_NaN();
                 }

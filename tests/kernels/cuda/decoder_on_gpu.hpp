@@ -121,6 +121,26 @@ inline const TokenSampling sampled{.max_prompt = 60,
                                    .seed = 5,
                                    .log_probabilities = true};
 
+/// What rounding weights and activations may do to a log-probability, and a few times as much to be sure.
+inline double log_tolerance(Precision precision) {
+    switch (precision) {
+        case Precision::fp8:
+            return 2;
+        case Precision::bf16:
+            return 0.25;
+        case Precision::fp16:
+            return 0.04;
+        case Precision::tf32:
+            return 0.04;
+        case Precision::tf32x3:
+            return 2e-5;
+        case Precision::fp16x2:
+            return 2e-3;
+        default:
+            return 1e-4;
+    }
+}
+
 inline double log_of_softmax(const std::vector<double>& scores, std::uint32_t token) {
     double sum = 0;
     for (const double score : scores) {

@@ -194,12 +194,12 @@ inline std::vector<decoder::ScoreSum> sums_in(const DeviceMemory& memory) {
     return sums;
 }
 
-/// What a product for draws leaves of its rows, besides scores if there is an `out`, of an even number of columns; NaN
-/// where it writes nothing, behind the active ones.
+/// What a product for draws leaves of its rows, besides scores if there is an `out`, of an even number of columns, or
+/// plain sums; NaN where it writes nothing, behind the active ones.
 inline std::vector<decoder::ScoreSum> sums_of_product(const decoder::FloatProductShape& shape, Precision precision,
                                                       const DeviceMemory& a, const DeviceMemory& b,
                                                       std::uint32_t active, MatrixInstructions way,
-                                                      float* out = nullptr) {
+                                                      float* out = nullptr, float* plain_sums = nullptr) {
     const DeviceMemory on_device(std::size_t{shape.rows} * decoder::groups_of(shape.columns) *
                                  sizeof(decoder::ScoreSum));
     const DeviceMemory count(std::as_bytes(std::span(&active, 1)));
@@ -211,6 +211,7 @@ inline std::vector<decoder::ScoreSum> sums_of_product(const decoder::FloatProduc
                            .out = out,
                            .stride = out == nullptr ? 0 : shape.columns,
                            .score_sums = on_device.as<decoder::ScoreSum>(),
+                           .plain_sums = plain_sums,
                            .active = count.as<std::uint32_t>()},
                           way)
         .enqueue(nullptr);

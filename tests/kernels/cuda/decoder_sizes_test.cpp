@@ -87,6 +87,31 @@ TEST(DecoderSizes, TakeMoreTextsAndRowsThanUsefulInASmallShareOfTheMemoryOnly) {
     }
 }
 
+/// Of a row, for each 64 tokens: a largest score and a sum for greedy ones, a sum more for drawn ones.
+TEST(DecoderSizes, KeepNoScoresForLogProbabilities) {
+    const DecoderShape shape{
+        .vocabulary = 50'257, .positions = 1024, .width = 768, .layers = 12, .heads = 12, .inner = 3072};
+    constexpr std::uint64_t groups = 786;
+    constexpr std::uint32_t slots = 1280;
+    const auto more = [&](Precision precision, TokenSampling sampling) {
+        const auto bytes = [&] {
+            return decoder::bytes_of({slots, 1280, 1, 0}, shape, sampling, precision, MatrixInstructions::wgmma);
+        };
+        sampling.log_probabilities = false;
+        const std::uint64_t without = bytes();
+        sampling.log_probabilities = true;
+        return (bytes() - without) / slots;
+    };
+    for (const Precision precision :
+         {Precision::bf16, Precision::fp16, Precision::fp8, Precision::tf32, Precision::tf32x3, Precision::fp16x2}) {
+        EXPECT_EQ(more(precision, {.temperature = 0}), groups * 8);
+        EXPECT_EQ(more(precision, {.temperature = 0.9F}), groups * 4);
+        EXPECT_EQ(more(precision, {.temperature = 1}), 0U) << "whose sums are those of the draw";
+        EXPECT_EQ(more(precision, {.temperature = 0.9F, .top_k = 50}), 0U) << "by all scores";
+    }
+    EXPECT_EQ(more(Precision::fp32, {.temperature = 0}), 0U) << "by all scores";
+}
+
 /// Some kernels count them in 32 bits.
 TEST(DecoderSizes, HoldNoMoreValuesThanKernelsCanCount) {
     const DecoderShape wide = test::like_llama(
@@ -140,7 +165,9 @@ TEST(DecoderSizes, RefuseAVocabularyWhoseChoiceFitsNoBlock) {
     EXPECT_EQ(refusal(250'000, penalised, ada), "");
     EXPECT_EQ(refusal(600'000, penalised, hopper), "");
     EXPECT_EQ(refusal(1'000'000, {.temperature = 0}, ada), "") << "by the largest scores alone";
+    EXPECT_EQ(refusal(1'000'000, {.temperature = 0, .log_probabilities = true}, ada), "") << "by these and sums";
     EXPECT_EQ(refusal(700'000, {}, ada), "") << "by sums of weights";
+    EXPECT_EQ(refusal(700'000, {.temperature = 0.7F, .log_probabilities = true}, ada), "") << "by two sums each";
 
     EXPECT_THAT(refusal(1'000'000, {}, ada), HasSubstr("choosing among 1000000 tokens takes 122."));
     EXPECT_THAT(refusal(500'000, by_share, ada), HasSubstr("which has 99.0 KiB at most on this GPU; set run.device"));
@@ -185,6 +212,9 @@ TEST_F(DecoderMemory, IsNoMoreThanThePlanSaysAndHardlyLess) {
     std::vector<TokenSampling> samplings{test::sampled};
     for (const KvCache cache : {KvCache::as_computed, KvCache::fp8, KvCache::int8}) {
         samplings.push_back({.max_prompt = 60, .max_new = 10, .temperature = 0, .kv_cache = cache});
+    }
+    for (const float temperature : {0.0F, 0.9F}) {
+        samplings.push_back({.max_prompt = 60, .max_new = 10, .temperature = temperature, .log_probabilities = true});
     }
     for (const test::DecoderKind kind : kinds()) {
         CountingGpu device(kind.instructions);

@@ -22,6 +22,7 @@ using test::DecoderOnGpu;
 using test::like_llama;
 using test::llama_of_all;
 using test::log_of_softmax;
+using test::log_tolerance;
 using test::ModelCase;
 using test::models_of_all;
 using test::of_all;
@@ -107,26 +108,6 @@ TEST_F(DecoderOnGpu, ContinuesAsTheHostInFp32) {
     }
 }
 
-/// What rounding weights and activations may do to a log-probability, and a few times as much to be sure.
-double log_tolerance(Precision precision) {
-    switch (precision) {
-        case Precision::fp8:
-            return 2;
-        case Precision::bf16:
-            return 0.25;
-        case Precision::fp16:
-            return 0.04;
-        case Precision::tf32:
-            return 0.04;
-        case Precision::tf32x3:
-            return 2e-5;
-        case Precision::fp16x2:
-            return 2e-3;
-        default:
-            return 1e-4;
-    }
-}
-
 TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
     for (const ModelCase& one :
          {ModelCase{of_all},
@@ -188,8 +169,9 @@ TEST_F(DecoderOnGpu, ContinuesAsThePlainFormulasDo) {
 /// An activation that fp16 has no room for is not taken for another one.
 TEST_F(DecoderOnGpu, FlagsTextsBeyondTheRangeOfTheirPrecision) {
     const std::vector<Tokens> prompts = random_prompts(5, 20, of_all.vocabulary, 4);
-    for (const bool with_scores : {false, true}) {
-        const TokenSampling greedy{.max_prompt = 20, .max_new = 3, .temperature = 0, .log_probabilities = with_scores};
+    for (const bool log_probabilities : {false, true}) {
+        const TokenSampling greedy{
+            .max_prompt = 20, .max_new = 3, .temperature = 0, .log_probabilities = log_probabilities};
         const auto nonfinite = [&](DecoderKind kind, float inner) {
             RandomDecoder model(of_all, 5);
             model.set_inner_bias(3, inner);
@@ -249,26 +231,6 @@ TEST_F(DecoderOnGpu, KeepsTextsOutOfItsRangeFromTheOthers) {
     }
 }
 
-/// Without log-probabilities the head's product leaves the largest scores only.
-TEST_F(DecoderOnGpu, TakesTheSameTokensWithAndWithoutScores) {
-    for (const ModelCase& one : models_of_all) {
-        const RandomDecoder model(one.shape, 31, one.parts);
-        const std::vector<Tokens> prompts = random_prompts(200, 60, one.shape.vocabulary, 5);
-        TokenSampling greedy{.max_prompt = 60, .max_new = 12, .temperature = 0, .end = 9};
-        for (const DecoderKind kind : kinds()) {
-            greedy.log_probabilities = false;
-            const std::vector<Continued> without = continuer(kind, model, greedy, 200)(prompts);
-            greedy.log_probabilities = true;
-
-            const std::vector<Continued> with = continuer(kind, model, greedy, 200)(prompts);
-
-            for (std::size_t i = 0; i < prompts.size(); ++i) {
-                ASSERT_EQ(without[i].tokens, with[i].tokens) << kind << ", text " << i;
-            }
-        }
-    }
-}
-
 TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
     for (const ModelCase& one : models_of_all) {
         for (const DecoderKind kind : kinds()) {
@@ -277,7 +239,6 @@ TEST_F(DecoderOnGpu, GivesATextTheSameBitsWhateverItsNeighbours) {
             by_temperature.repetition_penalty = 1;
             by_temperature.top_k = 0;
             by_temperature.top_p = 1;
-            by_temperature.log_probabilities = false;
             expect_no_neighbours(one, kind, by_temperature);
         }
     }

@@ -42,6 +42,22 @@ struct ScoredRows {
     std::uint32_t stride;
 };
 
+/// Largest scores of rows, in device memory.
+struct BestRows {
+    const TileBest* bests;  ///< (entries, tiles), tiles in the order of their tokens.
+    std::uint32_t tiles;
+    /// (entries, groups_of(vocabulary)), at a temperature of 1, to which scores of minus infinity add nothing. For
+    /// log-probabilities; else null.
+    const ScoreSum* sums;
+    std::uint32_t vocabulary;
+};
+
+/// Sums of scores of rows, in device memory.
+struct SummedRows {
+    const ScoreSum* sums;     ///< (entries, groups_of(vocabulary)), at the temperature of the draw.
+    const float* plain_sums;  ///< Likewise, at 1: for log-probabilities at other temperatures; else null.
+};
+
 /// Operands of the head's product.
 struct HeadOperands {
     const void* rows;     ///< (entries, depth)
@@ -50,8 +66,8 @@ struct HeadOperands {
     std::uint32_t depth;  ///< A multiple of 8.
 };
 
-/// Temperature of the ScoreSums beside all scores: 1 for log-probabilities, that of a draw by `top_p` alone, and
-/// infinite where only the largest scores are of use.
+/// Temperature of the ScoreSums beside all scores or bests: 1 for log-probabilities, that of a draw by `top_p` alone,
+/// and infinite where only the largest scores are of use.
 [[nodiscard]] __host__ __device__ constexpr float temperature_of_sums(const Rule& rule) {
     if (rule.log_probabilities) {
         return 1;
@@ -67,25 +83,23 @@ struct HeadOperands {
 /// close to another token as sums in fp32 are off.
 void enqueue_choose(const Memory& memory, const Rule& rule, const ScoredRows& rows, cudaStream_t stream);
 
-/// By the largest score; bests: (entries, tiles), tiles in the order of their tokens.
-void enqueue_take_best(const Memory& memory, const Rule& rule, const TileBest* bests, std::uint32_t tiles,
-                       cudaStream_t stream);
+/// By the largest score.
+void enqueue_take_best(const Memory& memory, const Rule& rule, const BestRows& rows, cudaStream_t stream);
 
 /// Shared memory that a block of enqueue_draw() takes, in bytes.
 [[nodiscard]] std::uint32_t draw_block_bytes(std::uint32_t vocabulary);
 
-/// Draws a token by `sums`, (entries, groups_of(vocabulary)): first one of them, then one of its tokens, whose
-/// scores are computed again. `precision` is that of the head, other than fp32. Differs from the host where the random
-/// number is as close to a sum of probabilities as sums in fp32 are off, and gives a row with a score that is NaN or
-/// infinite token 0.
-void enqueue_draw(const Memory& memory, const Rule& rule, Precision precision, const ScoreSum* sums,
+/// Draws a token by sums: first one of them, then one of its tokens, whose scores are computed again. `precision` is
+/// that of the head, other than fp32. Differs from the host where the random number is as close to a sum of
+/// probabilities as sums in fp32 are off, and gives a row with a score that is NaN or infinite token 0.
+void enqueue_draw(const Memory& memory, const Rule& rule, Precision precision, const SummedRows& rows,
                   const HeadOperands& head, cudaStream_t stream);
 
 /// What is kept of a row's scores.
 enum class KeptScores : std::uint8_t {
     all,
-    bests,  ///< TileBest
-    sums,   ///< ScoreSum
+    bests,  ///< TileBest; for log-probabilities also ScoreSum.
+    sums,   ///< ScoreSum; for log-probabilities at other temperatures than 1 also plain sums.
 };
 
 }  // namespace sluice::decoder

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "kernels/cuda/decoder/choice/choose.hpp"
 #include "kernels/cuda/decoder/choice/cross.cuh"
+#include "kernels/cuda/decoder/choice/log_probability.cuh"
 #include "kernels/cuda/decoder/plan/texts.cuh"
 #include "kernels/cuda/decoder/rows/row_values.cuh"
 #include "kernels/cuda/launch.hpp"
@@ -98,10 +99,12 @@ public:
         float best;  // score of the row
         unsigned long long all;
         unsigned long long wanted;
+        unsigned long long plain[draw_warps];  // weights at a temperature of 1
     };
 
-    __device__ RowDraw(const Rule& rule, const HeadOperands& head, Shared& shared)
-        : rule_(rule), head_(head), shared_(shared) {}
+    /// `plain_sums`: of the row, for log-probabilities; null: its sums are plain, or there are none.
+    __device__ RowDraw(const Rule& rule, const HeadOperands& head, const float* plain_sums, Shared& shared)
+        : rule_(rule), head_(head), plain_sums_(plain_sums), shared_(shared) {}
 
     /// Draws one of the sums; false: a score is not finite.
     __device__ bool draw_sum(const ScoreSum* sums, float uniform) {
@@ -124,6 +127,9 @@ public:
         }
         for (std::uint32_t i = threadIdx.x; i < count; i += draw_threads) {
             weights_of_sums[i] = weight_at(distance(sums[i].largest, largest), sums[i].sum);
+        }
+        if (plain_sums_ != nullptr) {
+            add_up_plain_sums(sums, largest);
         }
         __syncthreads();
         if (threadIdx.x < warp_lanes) {
@@ -207,12 +213,30 @@ private:
         return __fdiv_rn(__fadd_rn(score, -largest), rule_.temperature);
     }
 
-    /// Of a score, which may be larger than what the product has left as the largest; with sums at a temperature of 1.
-    [[nodiscard]] __device__ float log_probability(float score) const {
+    __device__ __forceinline__ void add_up_plain_sums(const ScoreSum* sums, float largest) {
+        unsigned long long plain = 0;
+        for (std::uint32_t i = threadIdx.x; i < groups_of(head_.vocabulary); i += draw_threads) {
+            plain += weight_at(__fadd_rn(sums[i].largest, -largest), plain_sums_[i]);
+        }
+        plain = sum_of_warp(plain);
+        if (threadIdx.x % warp_lanes == 0) {
+            shared_.plain[threadIdx.x / warp_lanes] = plain;
+        }
+    }
+
+    /// Of a score, which may be larger than what the product has left as the largest.
+    [[nodiscard]] __device__ __forceinline__ float log_probability(float score) const {
         if (!rule_.log_probabilities) {
             return 0;
         }
-        const double sum = static_cast<double>(shared_.all) / static_cast<double>(token_weight_unit);
+        unsigned long long all = shared_.all;
+        if (plain_sums_ != nullptr) {
+            all = 0;
+            for (const unsigned long long of_warp : shared_.plain) {
+                all += of_warp;
+            }
+        }
+        const double sum = static_cast<double>(all) / static_cast<double>(token_weight_unit);
         const float below_best = fminf(__fadd_rn(score, -shared_.best), 0);
         return static_cast<float>(static_cast<double>(below_best) - ordered::log_of(sum));
     }
@@ -223,13 +247,14 @@ private:
 
     const Rule& rule_;
     const HeadOperands& head_;
+    const float* plain_sums_;
     Shared& shared_;
 };
 
 /// One block per entry.
-template <class T>
+template <class T, bool has_plain_sums>
 __global__ void __launch_bounds__(draw_threads, 4)
-    draw(Memory memory, Rule rule, const ScoreSum* sums, HeadOperands head) {
+    draw(Memory memory, Rule rule, const ScoreSum* sums, HeadOperands head, const float* plain_sums) {
     __shared__ RowDraw::Shared shared;
     ptx::let_next_kernel_start();
     ptx::wait_for_previous_kernel();
@@ -237,9 +262,10 @@ __global__ void __launch_bounds__(draw_threads, 4)
     for (std::uint32_t e = blockIdx.x; e < entries; e += gridDim.x) {
         Text& text = memory.texts[memory.entries[e].slot];
         const float uniform = uniform_of(rule, text);
-        RowDraw row(rule, head, shared);
-        Chosen chosen{.token = 0, .log_probability = __uint_as_float(0x7FC00000U), .nonfinite = true};
-        if (row.draw_sum(sums + std::size_t{e} * groups_of(head.vocabulary), uniform)) {
+        const std::size_t first_sum = std::size_t{e} * groups_of(head.vocabulary);
+        RowDraw row(rule, head, has_plain_sums ? plain_sums + first_sum : nullptr, shared);
+        Chosen chosen{.token = 0, .log_probability = __uint_as_float(nan_bits), .nonfinite = true};
+        if (row.draw_sum(sums + first_sum, uniform)) {
             row.find_tokens<T>(e);
             if (threadIdx.x < warp_lanes) {
                 chosen = row.draw_token(uniform);
@@ -258,16 +284,18 @@ std::uint32_t weight_bytes(std::uint32_t vocabulary) {
 }
 
 template <class T>
-void enqueue(const Memory& memory, const Rule& rule, const ScoreSum* sums, const HeadOperands& head,
+void enqueue(const Memory& memory, const Rule& rule, const SummedRows& rows, const HeadOperands& head,
              cudaStream_t stream) {
     const std::uint32_t shared = weight_bytes(head.vocabulary);
-    allow_shared_bytes(&draw<T>, shared);
-    launch(&draw<T>, "draw",
+    const bool takes_plain_sums = rule.log_probabilities && rule.temperature != 1;
+    const auto kernel = takes_plain_sums ? &draw<T, true> : &draw<T, false>;
+    allow_shared_bytes(kernel, shared);
+    launch(kernel, "draw",
            {.blocks = std::min(memory.slots, most_draw_blocks),
             .threads = draw_threads,
             .shared_bytes = shared,
             .chained = true},
-           stream, memory, rule, sums, head);
+           stream, memory, rule, rows.sums, head, rows.plain_sums);
 }
 
 }  // namespace
@@ -276,18 +304,20 @@ std::uint32_t draw_block_bytes(std::uint32_t vocabulary) {
     return static_cast<std::uint32_t>(sizeof(RowDraw::Shared)) + weight_bytes(vocabulary);
 }
 
-void enqueue_draw(const Memory& memory, const Rule& rule, Precision precision, const ScoreSum* sums,
+void enqueue_draw(const Memory& memory, const Rule& rule, Precision precision, const SummedRows& rows,
                   const HeadOperands& head, cudaStream_t stream) {
     expects(precision != Precision::fp32 && head.depth % 8 == 0, "decoder: a draw by sums of this precision or depth");
+    expects(!rule.log_probabilities || rule.temperature == 1 || rows.plain_sums != nullptr,
+            "decoder: log-probabilities without plain sums of scores");
     if (precision == Precision::tf32x3) {
-        enqueue<HalfParts>(memory, rule, sums, head, stream);
+        enqueue<HalfParts>(memory, rule, rows, head, stream);
         return;
     }
     if (precision == Precision::fp16x2) {
-        enqueue<HalfCodes>(memory, rule, sums, head, stream);
+        enqueue<HalfCodes>(memory, rule, rows, head, stream);
         return;
     }
-    with_type_of(precision, [&](auto type) { enqueue<decltype(type)>(memory, rule, sums, head, stream); });
+    with_type_of(precision, [&](auto type) { enqueue<decltype(type)>(memory, rule, rows, head, stream); });
 }
 
 }  // namespace sluice::decoder

@@ -5,6 +5,7 @@
 #include "kernels/cuda/decoder/choice/cross.cuh"
 #include "kernels/cuda/decoder/choice/few_tokens.cuh"
 #include "kernels/cuda/decoder/choice/likely_cut.cuh"
+#include "kernels/cuda/decoder/choice/log_probability.cuh"
 #include "kernels/cuda/decoder/choice/row_scores.cuh"
 #include "kernels/cuda/primitives/block.cuh"
 
@@ -41,8 +42,7 @@ public:
         double sum = 0;
         if (knows_sums_) {
             for (std::uint32_t group = threadIdx.x; group < scores_.groups(); group += choice_threads) {
-                const ScoreSum& of_group = scores_.sum_of(group);
-                sum += static_cast<double>(ordered::exp_of(__fadd_rn(of_group.largest, -best.score)) * of_group.sum);
+                sum += part_of_sum(scores_.sum_of(group), best.score);
             }
         } else {
             scores_.each_raw(
@@ -58,9 +58,7 @@ public:
             sum += part;
         }
         __syncthreads();
-        const double value =
-            static_cast<double>(scores_.raw(token)) - static_cast<double>(best.score) - ordered::log_of(sum);
-        return isnan(value) ? __uint_as_float(0x7FC00000U) : static_cast<float>(value);
+        return log_of_softmax(scores_.raw(token), best.score, sum);
     }
 
     /// The first token at which the sum of kept weights exceeds `uniform` of all.

@@ -28,7 +28,10 @@ namespace sluice::decoder {
 template <class Kernels>
 [[nodiscard]] const auto& kernel_for(const Kernels& kernels, const FloatProductMemory& memory) {
     if (memory.bests != nullptr) {
-        return kernels.bests;
+        return memory.score_sums != nullptr ? kernels.bests_and_sums : kernels.bests;
+    }
+    if (memory.plain_sums != nullptr) {
+        return kernels.both_sums;
     }
     if (memory.score_sums != nullptr) {
         return memory.out != nullptr ? kernels.scores : kernels.score_sums;
@@ -47,7 +50,8 @@ template <class Kernels>
                 memory.bests != nullptr ? (shape.columns + tile_columns - 1) / tile_columns : groups_of(shape.columns),
             .per_temperature = std::min(ptx::log2_e / shape.temperature, std::numeric_limits<float>::max()),
             .rounds_to_tf32 = shape.rounds_to_tf32,
-            .in_parts = shape.in_parts};
+            .in_parts = shape.in_parts,
+            .plain_sums = memory.plain_sums};
 }
 
 }  // namespace sluice::decoder

@@ -14,8 +14,10 @@ FloatProduct::FloatProduct(const FloatProductShape& shape, Precision precision, 
     expects(memory.active != nullptr, "decoder: a product without its number of active rows");
     const bool bests = memory.bests != nullptr;
     const bool sums = memory.score_sums != nullptr;
-    expects(!(bests && sums), "decoder: a product of bests and of sums of scores");
     expects(!sums || shape.temperature > 0, "decoder: sums of scores at no temperature");
+    expects(!(bests && sums) || shape.temperature == 1, "decoder: sums beside bests at another temperature than 1");
+    expects(memory.plain_sums == nullptr || (sums && !bests && memory.out == nullptr),
+            "decoder: plain sums of scores beside anything but sums");
     expects(!(bests || sums) || (memory.bias == nullptr && memory.residual == nullptr &&
                                  shape.activation == Activation::none && !shape.rounds_to_tf32),
             "decoder: a product of bests or sums of scores that is more than a product");

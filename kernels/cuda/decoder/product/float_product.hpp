@@ -33,20 +33,24 @@ struct FloatProductShape {
     Activation activation = Activation::none;
     bool rounds_to_tf32 = false;  ///< Rounds the output.
     bool in_parts = false;        ///< Writes rows as a's, (rows, 2 stride) of 16 bits. tf32x3 and fp16x2 only.
-    float temperature = 1;        ///< Of score_sums; not 0. Infinite beside `out`: their sums are unspecified, or NaN.
+    /// Of score_sums; not 0. 1 beside bests. Infinite beside `out`: their sums are unspecified, or NaN.
+    float temperature = 1;
 };
 
 /// Device memory; not owned. Aligned to 16 bytes.
 struct FloatProductMemory {
-    const void* a;                   ///< (rows, depth); for tf32x3 and fp16x2 (rows, 2 depth) of 16 bits.
-    const void* b;                   ///< (columns, depth); likewise.
-    const float* bias;               ///< (columns); none if null.
-    const float* residual;           ///< (rows, stride); none if null. May be `out`.
-    float* out;                      ///< (rows, stride); values after the columns are unspecified. See bests.
-    std::uint32_t stride;            ///< Even, at least `columns`.
-    TileBest* bests = nullptr;       ///< (rows, best_tiles()), in place of `out`; of nothing but a product.
-    ScoreSum* score_sums = nullptr;  ///< (rows, groups_of(columns)), beside `out` or in place of both; as bests.
-    const std::uint32_t* active;     ///< In device memory: number of active rows.
+    const void* a;              ///< (rows, depth); for tf32x3 and fp16x2 (rows, 2 depth) of 16 bits.
+    const void* b;              ///< (columns, depth); likewise.
+    const float* bias;          ///< (columns); none if null.
+    const float* residual;      ///< (rows, stride); none if null. May be `out`.
+    float* out;                 ///< (rows, stride); values after the columns are unspecified. See bests.
+    std::uint32_t stride;       ///< Even, at least `columns`.
+    TileBest* bests = nullptr;  ///< (rows, best_tiles()), in place of `out`; of nothing but a product.
+    /// (rows, groups_of(columns)), beside `out` or bests, or in place of both; as bests. Beside bests a result of minus
+    /// infinity adds nothing to them.
+    ScoreSum* score_sums = nullptr;
+    float* plain_sums = nullptr;  ///< Beside nothing but score_sums: their sums at a temperature of 1.
+    const std::uint32_t* active;  ///< In device memory: number of active rows.
 };
 
 /// Most tiles of a row of so many columns.

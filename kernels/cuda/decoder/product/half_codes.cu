@@ -63,7 +63,9 @@ FloatProductKernels make_half_code_products() {
             .parts = make_part_product<C, HalfCodeProducts, CodeEpilogue<C, true>>(),
             .scores = make_part_product<C, HalfCodeProducts, ScoresEpilogue<C>>(),
             .bests = make_part_product<C, HalfCodeProducts, BestsEpilogue<C>>(),
+            .bests_and_sums = make_part_product<C, HalfCodeProducts, BestsAndSumsEpilogue<C>>(),
             .score_sums = make_part_product<C, HalfCodeProducts, ScoreSumsEpilogue<C>>(),
+            .both_sums = make_part_product<C, HalfCodeProducts, BothSumsEpilogue<C>>(),
             .few_values = make_part_product<OfFew, HalfCodeProducts, CodeEpilogue<OfFew, false>>(),
             .few_parts = make_part_product<OfFew, HalfCodeProducts, CodeEpilogue<OfFew, true>>()};
 }

@@ -77,7 +77,9 @@ FloatProductKernels make_half_part_products() {
             .parts = values,
             .scores = make_part_product<C, HalfPartProducts, ScoresEpilogue<C>>(),
             .bests = make_part_product<C, HalfPartProducts, BestsEpilogue<C>>(),
+            .bests_and_sums = make_part_product<C, HalfPartProducts, BestsAndSumsEpilogue<C>>(),
             .score_sums = make_part_product<C, HalfPartProducts, ScoreSumsEpilogue<C>>(),
+            .both_sums = make_part_product<C, HalfPartProducts, BothSumsEpilogue<C>>(),
             .few_values = of_few,
             .few_parts = of_few};
 }

@@ -13,10 +13,11 @@ struct FloatProductArguments {
     std::uint32_t stride;
     TileBest* bests;
     ScoreSum* score_sums;
-    std::uint32_t results;  // of a row: bests or score_sums
+    std::uint32_t results;  // of a row: bests, or else score_sums
     float per_temperature;  // log2(e) / temperature; 0: sums are of no use
     bool rounds_to_tf32;
     bool in_parts;
+    float* plain_sums;
 };
 
 using FloatProductKernel = gemm::ProductKernel<gemm::StepOperands, FloatProductArguments>;
@@ -27,7 +28,9 @@ struct FloatProductKernels {
     FloatProductKernel parts;  // of tf32x3 and fp16x2
     FloatProductKernel scores;
     FloatProductKernel bests;
+    FloatProductKernel bests_and_sums;
     FloatProductKernel score_sums;
+    FloatProductKernel both_sums;
     // Of small tiles, for few rows: as values and parts. Without a function there is none.
     FloatProductKernel few_values{};
     FloatProductKernel few_parts{};

@@ -11,7 +11,9 @@ struct FloatMmaKernels {
     gemm::MmaKernel<FloatProductArguments> values;
     gemm::MmaKernel<FloatProductArguments> scores;
     gemm::MmaKernel<FloatProductArguments> bests;
+    gemm::MmaKernel<FloatProductArguments> bests_and_sums;
     gemm::MmaKernel<FloatProductArguments> score_sums;
+    gemm::MmaKernel<FloatProductArguments> both_sums;
 };
 
 template <Precision precision>
@@ -21,7 +23,9 @@ FloatMmaKernels make_float_mma_kernels() {
     return {.values = gemm::make_mma_kernel<precision, Values, MmaFloatStore<Values>>(),
             .scores = gemm::make_mma_kernel<precision, Values, MmaRowsStore<Values, StoredScores>>(),
             .bests = gemm::make_mma_kernel<precision, Bests, MmaBestStore<Bests>>(),
-            .score_sums = gemm::make_mma_kernel<precision, Values, MmaRowsStore<Values, StoredScoreSums>>()};
+            .bests_and_sums = gemm::make_mma_kernel<precision, Bests, MmaBestsAndSumsStore<Bests>>(),
+            .score_sums = gemm::make_mma_kernel<precision, Values, MmaRowsStore<Values, StoredScoreSums>>(),
+            .both_sums = gemm::make_mma_kernel<precision, Values, MmaRowsStore<Values, StoredBothSums>>()};
 }
 
 // One source file each: they take long to compile.

@@ -182,4 +182,18 @@ struct MmaBestStore {
     }
 };
 
+/// The same, and ScoreSums at a temperature of 1.
+template <class C>
+struct MmaBestsAndSumsStore {
+    using Target = FloatProductArguments;
+    static constexpr std::uint32_t shared_bytes = MmaBestStore<C>::shared_bytes;
+
+    __device__ __forceinline__ static void store(const gemm::Arguments& arguments, const Target& target,
+                                                 const gemm::MmaSums<C>& sums, std::uint32_t rows, std::uint32_t row,
+                                                 std::uint32_t column, std::uint32_t shared) {
+        MmaRowsStore<C, StoredPlainSums>::store(arguments, target, sums, rows, row, column, shared);
+        MmaBestStore<C>::store(arguments, target, sums, rows, row, column, shared);
+    }
+};
+
 }  // namespace sluice::decoder

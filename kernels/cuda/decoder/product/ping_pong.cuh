@@ -29,7 +29,9 @@ FloatProductKernels make_float_products() {
             .parts = {},
             .scores = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, ScoresEpilogue<C>>),
             .bests = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BestsEpilogue<C>>),
+            .bests_and_sums = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BestsAndSumsEpilogue<C>>),
             .score_sums = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, ScoreSumsEpilogue<C>>),
+            .both_sums = gemm::make_product_kernel<C>(&gemm::multiply<Type, C, Loader, BothSumsEpilogue<C>>),
             .few_values = few_values};
 }
 

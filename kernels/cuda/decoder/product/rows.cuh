@@ -112,9 +112,6 @@ struct BestsOfRows {
     }
 };
 
-template <class C>
-using BestsEpilogue = RowsEpilogue<C, BestsOfRows>;
-
 /// What `Stored` stores of each group of tokens.
 template <class Stored>
 struct GroupsOfRows {
@@ -135,10 +132,30 @@ struct GroupsOfRows {
     }
 };
 
+/// A TileBest, and the ScoreSums at a temperature of 1.
+struct BestsAndSumsOfRows {
+    template <class C>
+    __device__ __forceinline__ static void store(const gemm::Arguments& arguments, const FloatProductArguments& floats,
+                                                 const float (&sums)[C::columns / 2], std::uint32_t i,
+                                                 const RowPlace& place) {
+        GroupsOfRows<StoredPlainSums>::store<C>(arguments, floats, sums, i, place);
+        BestsOfRows::store<C>(arguments, floats, sums, i, place);
+    }
+};
+
+template <class C>
+using BestsEpilogue = RowsEpilogue<C, BestsOfRows>;
+
+template <class C>
+using BestsAndSumsEpilogue = RowsEpilogue<C, BestsAndSumsOfRows>;
+
 template <class C>
 using ScoresEpilogue = RowsEpilogue<C, GroupsOfRows<StoredScores>>;
 
 template <class C>
 using ScoreSumsEpilogue = RowsEpilogue<C, GroupsOfRows<StoredScoreSums>>;
+
+template <class C>
+using BothSumsEpilogue = RowsEpilogue<C, GroupsOfRows<StoredBothSums>>;
 
 }  // namespace sluice::decoder
