@@ -60,7 +60,9 @@ std::optional<FloatType> find_float_type(std::string_view name) {
 
 void widen(FloatType type, std::span<const std::byte> from, std::span<float> to) noexcept {
     if (type == FloatType::f32) {
-        std::memmove(to.data(), from.data(), to.size_bytes());
+        if (!to.empty()) {  // memmove takes no null
+            std::memmove(to.data(), from.data(), to.size_bytes());
+        }
         return;
     }
     for (std::size_t i = 0; i < to.size(); ++i) {

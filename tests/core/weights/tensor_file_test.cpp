@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/input/half.hpp"
 #include "core/input/number_type.hpp"
+#include "core/weights/weight_values.hpp"
 #include "core/weights/weights_file.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/safetensors_writer.hpp"
@@ -214,6 +215,12 @@ TEST(FloatType, WidensEveryHalf) {
         }
         ASSERT_EQ(std::signbit(got), bits >> 15U != 0) << bits;
     }
+}
+
+/// An absent bias; UBSan finds what a copy of nothing from nowhere does.
+TEST(WeightValues, MayBeNone) {
+    EXPECT_TRUE(WeightValues().empty());
+    EXPECT_EQ(WeightValues().floats(), std::vector<float>());
 }
 
 TEST_F(TensorFile, StartsItsDataAtAMultipleOfEight) {
