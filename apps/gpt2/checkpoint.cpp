@@ -72,8 +72,10 @@ bool are_equal(const WeightValues& a, const WeightValues& b) {
     if (a.size() != b.size()) {
         return false;
     }
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (a[i] != b[i]) {
+    constexpr std::size_t piece = 16'384;
+    for (std::size_t first = 0; first < a.size(); first += piece) {
+        const std::size_t count = std::min(piece, a.size() - first);
+        if (a.subspan(first, count).floats() != b.subspan(first, count).floats()) {
             return false;
         }
     }
