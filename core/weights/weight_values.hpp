@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -17,9 +16,8 @@ class WeightValues {
 public:
     WeightValues() = default;
 
-    template <std::ranges::contiguous_range Range>
-    requires std::same_as < std::ranges::range_value_t<Range>,
-    float > WeightValues(const Range& floats) noexcept  // NOLINT(google-explicit-constructor): most values are floats
+    template <std::convertible_to<std::span<const float>> Floats>
+    WeightValues(const Floats& floats) noexcept  // NOLINT(google-explicit-constructor): most values are floats
         : bytes_(std::as_bytes(std::span<const float>(floats))) {}
 
     /// `bytes` are whole values.
