@@ -9,12 +9,14 @@ FOLDER has config.json and model.safetensors, or its index; for prompts as text,
 they are cut as GPT-2 cuts texts. Prompts are random token ids of mixed length otherwise. Everything is greedy and fp32.
 At the first token that differs, the reference's scores of both have to be closer than --tie: such ties are listed, and
 other differences too. The log-probability of each new token, which is its score less the logarithm of a sum over those of
-all tokens, is compared with the reference's for the same token. Exit code 1: something differs; 66: a file is missing; 69: the reference is not installed.
+all tokens, is compared with the reference's for the same token. Exit code 1: something differs; 66: a file is missing;
+69: the reference is not installed.
 """
 
 import argparse
 import csv
 import json
+import math
 import pathlib
 import random
 import subprocess
@@ -99,7 +101,8 @@ class Comparison:
         """`scores` (new tokens, vocabulary): the reference's, with sluice's tokens as the text so far."""
         best = scores.argmax(1).tolist()
         of_ours = scores.double().log_softmax(1).gather(1, scores.new_tensor(ours).long()[:, None])[:, 0].tolist()
-        self.furthest = max([self.furthest] + [abs(a - b) for a, b in zip(of_ours, log_probabilities)])
+        for a, b in zip(of_ours, log_probabilities):
+            self.furthest = max(self.furthest, math.inf if math.isnan(a - b) else abs(a - b))
         wrong = [t for t in range(len(ours)) if best[t] != ours[t]]
         if not wrong:
             self.same += 1
