@@ -38,7 +38,7 @@ private:
 /// Takes the tensors of a layout in their order.
 class TensorsInMemory {
 public:
-    /// Both outlive this object and what it returns.
+    /// Both outlive this object, and the memory what it returns.
     TensorsInMemory(const TensorLayout& layout, std::span<const std::byte> memory) : layout_(layout), memory_(memory) {}
 
     /// The next `count` values: none, a tensor, or all tensors of a matrix or of its bias.
