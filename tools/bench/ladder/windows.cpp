@@ -14,6 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds between_readings{5};
+constexpr std::chrono::microseconds long_launch{10};  // it waits for room in the queue
 
 /// A meter's readings during a window.
 class Readings {
@@ -32,7 +33,6 @@ public:
         }
         next_ = now + between_readings;
     }
-    /// Where the queue of launches is full, launching lasts nearly as long as the window.
     void take_if_due() {
         if (Clock::now() >= next_) {
             take();
@@ -102,8 +102,12 @@ Window Windows::sustained(const Product& product, double seconds) {
     Readings readings(meter_);
     check_cuda(cudaEventRecord(begin_, stream_), "cudaEventRecord");
     for (int i = 0; i < calls; ++i) {
+        const Clock::time_point before = Clock::now();
         product(next_++ % operands_, stream_);
-        readings.take_if_due();
+        // With a full queue launching lasts nearly as long as the window; with an emptier one the GPU might run dry.
+        if (Clock::now() - before > long_launch) {
+            readings.take_if_due();
+        }
     }
     check_cuda(cudaEventRecord(end_, stream_), "cudaEventRecord");
     while (cudaEventQuery(end_) == cudaErrorNotReady) {
