@@ -114,6 +114,7 @@ OutputState look_at_output(const CommittedOutputOptions& options) {
         return OutputState::absent;
     }
     check_same_run(paths, *begun, identity);
+    refuse_taken_names(paths, identity.plan(), fingerprint(identity));
     return OutputState::unfinished;
 }
 
@@ -178,6 +179,7 @@ void CommittedOutput::begin() {
     if (attempts_of(paths_).empty() ||
         read_run_identity(paths_)) {  // else one that may run has still to count its items
         establish_run_identity(paths_, identity_);
+        refuse_taken_names(paths_, plan_, options_.me.run);
     }
     acquire();
     establish_run_identity(paths_, identity_);  // a run that was empty may have become another one
@@ -236,6 +238,7 @@ bool CommittedOutput::settle(UntilCounted until) {
         try {
             check_space(paths_, plan_, size_to_come(options_, rows_));
             attempt_->check_fence();
+            refuse_taken_names(paths_, plan_, fingerprint(identity_));
             establish_run_identity(paths_, identity_);
             fault_point("counted");
             attempt_->name_run(fingerprint(identity_));

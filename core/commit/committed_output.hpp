@@ -79,8 +79,9 @@ class CommittedOutput final : public OutputWriter {
 public:
     /// Begins the run, resumes it after what earlier attempts have committed, or finds it complete. Throws Error
     /// without changing anything: cannot_create (E-OUT-021, E-OUT-022 something else is there, E-OUT-024 complete, but
-    /// of another job, E-OUT-026 no space), refused (E-SEC-020), configuration (E-CKP-089, E-CKP-090, E-OUT-027),
-    /// in_use (E-OUT-079), checkpoint_damaged (E-CKP-085, E-CKP-088); later io_error, superseded.
+    /// of another job, E-OUT-026 no space, E-OUT-073 a file has taken the output's name since the run began), refused
+    /// (E-SEC-020), configuration (E-CKP-089, E-CKP-090, E-OUT-027), in_use (E-OUT-079), checkpoint_damaged
+    /// (E-CKP-085, E-CKP-088); later io_error, superseded.
     explicit CommittedOutput(CommittedOutputOptions options);
 
     /// Manifest of the published output; null while it is not published.

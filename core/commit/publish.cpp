@@ -1,8 +1,11 @@
 #include "core/commit/publish.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "core/commit/attempt_journal.hpp"
 #include "core/commit/file.hpp"
@@ -48,6 +51,13 @@ bool holds(const File& file, const std::vector<SealedPart>& parts) {
     return offset == file.size();
 }
 
+[[noreturn]] void refuse_taken_name(const std::filesystem::path& target) {
+    throw Error(ExitCode::cannot_create, {.id = "E-OUT-073",
+                                          .where = escaped(target.native()),
+                                          .what = "already exists and was not written by this run",
+                                          .hint = "move it away, then run the same command again"});
+}
+
 /// What `target` holds in place of `parts`: what another attempt on the same run has sealed, or nothing that we know.
 std::vector<SealedPart> recognise(const std::filesystem::path& target, const AttemptFolder& attempt,
                                   const PartPlan& plan, const std::vector<SealedPart>& parts) {
@@ -62,10 +72,49 @@ std::vector<SealedPart> recognise(const std::filesystem::path& target, const Att
             }
         }
     }
-    throw Error(ExitCode::cannot_create, {.id = "E-OUT-073",
-                                          .where = escaped(target.native()),
-                                          .what = "already exists and was not written by this run",
-                                          .hint = "move it away, then run the same command again"});
+    refuse_taken_name(target);
+}
+
+/// What has the name of parts `first` to `end`.
+struct TakenName {
+    std::filesystem::path path;
+    std::uint32_t first;
+    std::uint32_t end;
+    struct ::stat status;
+};
+
+std::vector<TakenName> taken_names(const RunPaths& paths, const PartPlan& plan) {
+    std::vector<TakenName> taken;
+    const auto add = [&](const std::filesystem::path& path, std::uint32_t first, std::uint32_t end) {
+        if (const auto status = status_of(path)) {
+            taken.push_back({.path = path, .first = first, .end = end, .status = *status});
+        }
+    };
+    if (paths.layout == OutputLayout::file) {
+        add(paths.output, 0, plan.parts());
+        return taken;
+    }
+    const std::vector<std::string> names = names_in_folder(paths.output);
+    const std::set<std::string> there(names.begin(), names.end());
+    for (std::uint32_t part = 0; part < plan.parts(); ++part) {
+        if (const std::string name = paths.published_name(part); there.contains(name)) {
+            add(paths.output / name, part, part + 1);
+        }
+    }
+    return taken;
+}
+
+/// Whether an attempt may have put it there: it has sealed parts that are as long together.
+bool may_have_placed(const AttemptJournal& entries, const TakenName& name) {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t part = name.first; part < name.end; ++part) {
+        const auto seal = entries.seals.find(part);
+        if (seal == entries.seals.end()) {
+            return false;
+        }
+        bytes += seal->second.bytes;
+    }
+    return S_ISREG(name.status.st_mode) && static_cast<std::uint64_t>(name.status.st_size) == bytes;
 }
 
 /// Test builds only: whatever is there goes.
@@ -138,6 +187,26 @@ std::vector<SealedPart> place_all(const AttemptFolder& attempt, const PartPlan& 
 }
 
 }  // namespace
+
+void refuse_taken_names(const RunPaths& paths, const PartPlan& plan, const std::string& run) {
+    // Names first: whoever places a file has the seals of its parts in its journal by then.
+    const std::vector<TakenName> taken = taken_names(paths, plan);
+    if (taken.empty()) {
+        return;
+    }
+    std::vector<AttemptJournal> journals;
+    for (const std::uint32_t number : attempts_of(paths)) {
+        journals.push_back(read_attempt_journal(paths, number, plan, run));
+        if (!journals.back().dropped.empty()) {
+            return;  // nobody knows what it has sealed: publish() compares all bytes
+        }
+    }
+    for (const TakenName& name : taken) {
+        if (std::ranges::none_of(journals, [&](const AttemptJournal& one) { return may_have_placed(one, name); })) {
+            refuse_taken_name(name.path);
+        }
+    }
+}
 
 Manifest publish(const AttemptFolder& attempt, const PartPlan& plan, const RunIdentity& identity,
                  const std::vector<SealedPart>& sealed, Assembly* assembly,

@@ -12,6 +12,10 @@
 
 namespace sluice {
 
+/// Looks, before anything is computed, for files at the output's names that no attempt of the run with the fingerprint
+/// `run` can have put there, by their sizes: throws Error (cannot_create, E-OUT-073). What passes, publish() compares.
+void refuse_taken_names(const RunPaths& paths, const PartPlan& plan, const std::string& run);
+
 /// Gives the sealed parts of `attempt` their published names, and then the manifest, never replacing a file. Several
 /// parts of one file are in `assembly`, which is null otherwise. An existing file is accepted if this attempt, or
 /// another one of this run, has sealed it. Returns the published manifest, this attempt's or an equal one. Throws

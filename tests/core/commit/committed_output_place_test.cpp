@@ -83,6 +83,48 @@ TEST_P(CommittedOutputPlace, NeedsTheFolderThatItIsIn) {
     EXPECT_EQ(code_of([&] { const CommittedOutput run(options); }), "73 E-OUT-021");
 }
 
+/// A run that has begun: its first part is sealed.
+void begin(const RunFolder& run) {
+    CommittedOutput output(run.options());
+    append_until(output, run.job(), run.job().chunks_per_part + 1);
+    output.commit();
+}
+
+TEST_P(CommittedOutputPlace, IsRefusedBeforeComputingWhereAFileHasTakenItsNameMeanwhile) {
+    const RunPaths paths = run_.paths();
+    const std::filesystem::path target = paths.published_folder() / paths.published_name(0);
+    CommittedOutputOptions options = run_.options();
+    options.alive_within = std::chrono::seconds(0);
+    begin(run_);
+    write_file(target, "mine");
+
+    EXPECT_EQ(code_of([&] { static_cast<void>(look_at_output(options)); }), "73 E-OUT-073");
+    EXPECT_EQ(code_of([&] { const CommittedOutput run(options); }), "73 E-OUT-073");
+
+    EXPECT_EQ(contents(target), "mine");
+    EXPECT_FALSE(std::filesystem::exists(paths.attempt(2)));
+    std::filesystem::remove(target);
+    CommittedOutput run(options);
+    EXPECT_EQ(run.first_chunk(), run_.job().chunks_per_part + 1);
+    append_until(run, run_.job(), run_.job().grid().chunks());
+    run.publish();
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
+TEST_P(CommittedOutputPlace, IsKeptWhereTheJournalThatVouchesForItsFileIsDamaged) {
+    const RunPaths paths = run_.paths();
+    CommittedOutputOptions options = run_.options();
+    options.alive_within = std::chrono::seconds(0);
+    begin(run_);
+    const std::filesystem::path journal = journal_file(paths.attempt(1));
+    write_file(journal, contents(journal).substr(0, 70));
+    write_file(paths.published_folder() / paths.published_name(0), run_.job().files().front());
+
+    run_to_the_end(run_, options);
+
+    EXPECT_EQ(run_.published(), run_.job().files());
+}
+
 /// An output whose size is known before, of at least two parts.
 void as_labels(CommittedOutputOptions& options, std::uint64_t items) {
     static const FieldsCodec codec({{.name = "label", .type = FieldType::int32, .count = 1}});
