@@ -300,7 +300,9 @@ public:
     std::string_view name() const noexcept override { return "gpt2"; }
     std::string_view summary() const noexcept override { return "continues prompts: GPT-2, Llama, Mistral, Qwen 2"; }
     std::span<const KeySpec> keys() const noexcept override { return gpt2_keys(); }
-    std::map<std::string, std::string> libraries() const override { return {{"pcre2", pcre2_version()}}; }
+    std::map<std::string, std::string> libraries() const override {
+        return {{"pcre2", pcre2_version()}, {"utf8proc", normal_form_version()}};
+    }
     std::unique_ptr<OpenApp> open(const AppSettings& settings) const override {
         return std::make_unique<OpenGpt2>(settings);
     }

@@ -1,5 +1,6 @@
 #include "apps/gpt2/text_cutter.hpp"
 
+#include <fmt/format.h>
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -92,6 +93,10 @@ std::string composed(std::string_view text) {
 }
 
 }  // namespace
+
+std::string normal_form_version() {
+    return fmt::format("{}, Unicode {}", utf8proc_version(), utf8proc_unicode_version());
+}
 
 TextCutter::TextCutter(const std::vector<AddedToken>& tokens, bool composes) : tokens_(tokens), composes_(composes) {
     std::ranges::stable_sort(tokens_, {}, &AddedToken::text);

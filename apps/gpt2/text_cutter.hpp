@@ -11,6 +11,9 @@
 
 namespace sluice::gpt2 {
 
+/// Of the library that knows normal forms, utf8proc, and of its Unicode: "2.8.0, Unicode 15.0.0".
+[[nodiscard]] std::string normal_form_version();
+
 /// A token whose text is one wherever it stands.
 struct AddedToken {
     std::string text;

@@ -223,13 +223,15 @@ TEST(CommandLine, TellsTheVersionsOfAllThatItIsMadeOf) {
 
     EXPECT_EQ(text.exit_code, 0) << text.err;
     EXPECT_EQ(sluice({"version"}).out, text.out);
-    for (const char* name : {"sluice", "commit", "compiler", "mpi", "cuda", "onednn", "hwloc", "pcre2"}) {
+    for (const char* name : {"sluice", "commit", "compiler", "mpi", "cuda", "onednn", "hwloc", "pcre2", "utf8proc"}) {
         const auto version = json.at(name).get<std::string>();
         EXPECT_FALSE(version.empty()) << name;
         EXPECT_NE(text.out.find(" " + version + "\n"), std::string::npos) << name;
     }
     EXPECT_TRUE(
         std::regex_match(json.at("pcre2").get<std::string>(), std::regex(R"(\d+\.\d+ \S+, Unicode \d+\.\d+\.\d+)")));
+    EXPECT_TRUE(std::regex_match(json.at("utf8proc").get<std::string>(),
+                                 std::regex(R"(\d+\.\d+\.\d+, Unicode \d+\.\d+\.\d+)")));
 }
 
 TEST(CommandLine, ListsTheKeysOfAJob) {
