@@ -31,9 +31,13 @@ std::string clock_text(double seconds) {
                       : fmt::format("{}:{:02}:{:02}", hours, whole / 60 % 60, whole % 60);
 }
 
-/// ", 412 items/s, 0:03 left"; empty while nothing is known.
+/// ", 412 items/s, 0:03 left"; while the first chunk is computed, which may take long, ", 0:42 so far".
 std::string pace_text(const ItemCount& items, Seconds since_start) {
-    if (items.done <= items.before || since_start.count() <= 0) {
+    if (items.done <= items.before) {
+        const bool is_for_long = since_start.count() >= first_lines.front() && items.done < items.total;
+        return is_for_long ? fmt::format(", {} so far", clock_text(since_start.count())) : std::string();
+    }
+    if (since_start.count() <= 0) {
         return {};
     }
     const double rate = static_cast<double>(items.done - items.before) / since_start.count();

@@ -11,7 +11,7 @@
 namespace sluice {
 
 /// A run's progress: "812 of 2000 items (40.6 %), 412 items/s, 0:03 left", including earlier attempts as in
-/// count_text(). Pure.
+/// count_text(); before the first chunk is done "0 of 2000 items (0.0 %), 0:42 so far". Pure.
 [[nodiscard]] std::string progress_text(const ItemCount& items, Seconds since_start);
 
 /// The same after a bar, at most `columns` wide; where there is no room, first without earlier attempts' share. Pure.

@@ -92,6 +92,15 @@ TEST(ProgressBar, SaysHowLongOfAResumedRunOnATerminalOfUsualWidthToo) {
     EXPECT_EQ(progress_bar(items, Seconds(4), 200), bar(0) + progress_text(items, Seconds(4)));
 }
 
+TEST(ProgressText, CountsTheTimeUntilTheFirstChunkIsDone) {
+    EXPECT_EQ(progress_text({.done = 0, .total = 64}, Seconds(1.9)), "0 of 64 items (0.0 %)");
+    EXPECT_EQ(progress_text({.done = 0, .total = 64}, Seconds(42)), "0 of 64 items (0.0 %), 0:42 so far");
+    EXPECT_EQ(progress_text({.done = 312, .total = 2000, .before = 312}, Seconds(3700)),
+              "312 of 2000 items (15.6 %): 0 in this run, 312 before, 1:01:40 so far");
+    EXPECT_EQ(progress_text({.done = 64, .total = 64, .before = 64}, Seconds(42)),
+              "64 of 64 items (100.0 %): 0 in this run, 64 before");
+}
+
 TEST(ProgressText, SaysWhatIsEstimated) {
     EXPECT_EQ(progress_text({.done = 500, .total = 2000, .is_estimated = true}, Seconds(0)),
               "500 of about 2000 items (25.0 %)");
