@@ -23,15 +23,18 @@ std::string whole_seconds_text(double seconds) {
     return duration_text(std::chrono::seconds(std::llround(std::clamp(seconds, 0.0, longest_time))));
 }
 
-/// `ended`: without saying so; then more than it told may be committed.
+/// `ended`: without saying so. Then more than it told may be committed, as where it failed: results may have been
+/// committed while the process was ended.
 std::string progress_line(const RunStatus& status, bool ended) {
     const ItemCount items{.done = status.items_done,
                           .total = status.items,
                           .before = status.items_before,
                           .is_estimated = status.items_estimated};
+    const bool has_failed = status.state == RunState::failed && status.chunks_committed < status.chunks;
     const std::string committed =
-        status.chunks_committed ? fmt::format(", {}{} committed", ended ? "at least " : "", *status.chunks_committed)
-                                : std::string();
+        status.chunks_committed
+            ? fmt::format(", {}{} committed", ended || has_failed ? "at least " : "", *status.chunks_committed)
+            : std::string();
     return fmt::format("progress  {}; chunks {} of {} written{}\n", count_text(items, Percentage::shown),
                        status.chunks_done, status.chunks, committed);
 }

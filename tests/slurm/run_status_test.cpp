@@ -1,5 +1,6 @@
 #include "slurm/run_status.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -283,6 +284,21 @@ TEST(StatusText, SaysThatTheProcessIsGone) {
     EXPECT_THAT(status_text({.status = some_status(), .gone = true, .job = "7"}), HasSubstr("its process is gone\n"));
     EXPECT_TRUE(is_done(view));
     EXPECT_FALSE(is_done({.status = some_status(), .age = 100, .gone = true, .job = "7"})) << "Slurm queues it again";
+}
+
+/// Its writer may commit until the process has ended.
+TEST(StatusText, KnowsOnlyTheLeastThatAFailedRunHasCommitted) {
+    RunStatus status = some_status();
+    status.state = RunState::failed;
+    status.end = RunEnd{.code = 70, .text = {.id = "E-RUN-001", .what = "rank 3 died"}};
+
+    EXPECT_THAT(status_text({.status = status}), HasSubstr(" written, at least 38 committed\n"));
+    status.chunks_done = status.chunks_committed.emplace(status.chunks);
+    EXPECT_THAT(status_text({.status = status}), HasSubstr(fmt::format(" written, {} committed\n", status.chunks)));
+    status = some_status();
+    status.state = RunState::stopped;
+    status.end = RunEnd{.code = 75, .again = true};
+    EXPECT_THAT(status_text({.status = status}), HasSubstr(" written, 38 committed\n"));
 }
 
 TEST(StatusText, TellsHowItEnded) {
