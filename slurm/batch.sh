@@ -51,7 +51,7 @@ pause() { # SECONDS
 # While the controller is away nobody ends the job, even at its time limit: that is the controller's work, and it takes
 # that up half a minute after it is back.
 ask_slurm() {
-    local last='' left=80 rest=5
+    local last='' left=120 rest=5 # half an hour of pauses; Slurm's programs take some time of their own
     wish=$1
     shift
     until said=$("$@" 2>&1); do

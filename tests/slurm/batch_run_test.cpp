@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,17 @@ TEST(BatchRun, KnowsWhatSlurmsProgramsSayOfAControllerThatIsAway) {
     EXPECT_THAT(log, testing::EndsWith("sluice: Slurm answers again\n"));
 }
 
+double seconds_paused(const std::string& requests) {
+    std::istringstream lines(requests);
+    double sum = 0;
+    for (std::string word; lines >> word;) {
+        if (double seconds = 0; word == "pause" && lines >> seconds) {
+            sum += seconds;
+        }
+    }
+    return sum;
+}
+
 TEST(BatchRun, TellsWhatToDoWhenTheControllerStaysAway) {
     for (const auto& variables : {to_requeue, to_follow}) {
         const HurriedAttempt attempt;
@@ -130,6 +142,7 @@ TEST(BatchRun, TellsWhatToDoWhenTheControllerStaysAway) {
                                    "controller (connect failure); if squeue shows no job, once Slurm answers, \"" +
                                    program_name_of_runs() + " submit\" resumes the run\n"));
         EXPECT_EQ(std::ranges::count(log, '\n'), 2) << log;
+        EXPECT_NEAR(seconds_paused(attempt.requests()), 1800, 30) << "half an hour, as the log says";
     }
     const HurriedAttempt without_ranks;
     without_ranks.add("sinfo", "echo 'Unable to contact slurm controller' >&2; exit 1");
