@@ -113,8 +113,17 @@ std::vector<std::string> differences(const RunIdentity& was, const RunIdentity& 
             differing.push_back(fmt::format("{} (was not set, is {})", escaped(name), quoted(value)));
         }
     }
+    const auto is_of = [](std::string_view name) {
+        return [name](std::string_view text) {
+            return text.starts_with(name) && text.substr(name.size()).starts_with(" (");
+        };
+    };
+    if (std::ranges::any_of(differing, is_of("run.device"))) {  // each kind of device has one of them
+        std::erase_if(differing, is_of("run.gpu"));
+        std::erase_if(differing, is_of("run.instructions"));
+    }
     if (differing.size() > 1) {  // it follows from items, chunk size and row size, and says nothing beside them
-        std::erase_if(differing, [](const std::string& text) { return text.starts_with("chunks_per_part "); });
+        std::erase_if(differing, is_of("chunks_per_part"));
     }
     return differing;
 }

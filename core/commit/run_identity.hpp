@@ -35,8 +35,8 @@ struct RunIdentity {
 [[nodiscard]] std::string fingerprint(const RunIdentity& identity);
 
 /// "items (was 12, is 13)" for each difference, including names that only one of them has; of the chunks of a part,
-/// which follow from the rest, only where nothing else differs; of an input's files, the first one that differs.
-/// Empty: the same run.
+/// which follow from the rest, only where nothing else differs; of the GPU's model and the host's instructions only
+/// where the kind of device is the same; of an input's files, the first one that differs. Empty: the same run.
 [[nodiscard]] std::vector<std::string> differences(const RunIdentity& was, const RunIdentity& is);
 
 /// The contents of job.json.

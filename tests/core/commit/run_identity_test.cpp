@@ -55,6 +55,19 @@ TEST(RunIdentity, NamesTheSizeOfPartsOnlyWhereNothingElseDiffers) {
     EXPECT_THAT(differences(example(), other), ElementsAre("items (was '1000', is '999')"));
 }
 
+TEST(RunIdentity, NamesTheGpuAndTheInstructionsOnlyWhereTheKindOfDeviceIsTheSame) {
+    RunIdentity on_host = example();
+    on_host.settings.insert(on_host.settings.end(), {{"run.device", "host"}, {"run.instructions", "avx2"}});
+    RunIdentity on_gpu = example();
+    on_gpu.settings.insert(on_gpu.settings.end(), {{"run.device", "cuda"}, {"run.gpu", "a GPU"}});
+
+    EXPECT_THAT(differences(on_gpu, on_host), ElementsAre("run.device (was 'cuda', is 'host')"));
+    EXPECT_THAT(differences(on_host, on_gpu), ElementsAre("run.device (was 'host', is 'cuda')"));
+    RunIdentity on_another = on_gpu;
+    on_another.settings.back().second = "another GPU";
+    EXPECT_THAT(differences(on_gpu, on_another), ElementsAre("run.gpu (was 'a GPU', is 'another GPU')"));
+}
+
 RunIdentity of_files(const std::string& input, const std::string& digests, std::vector<std::filesystem::path> files) {
     RunIdentity identity = example();
     identity.settings.emplace_back("input", input);
