@@ -39,7 +39,7 @@ std::string hint_for(const OpenedFile& opened, const std::filesystem::path& path
                        ? fmt::format("name its files, as in {}", escaped(pattern_in(path, "*.csv").native()))
                        : "name a file in [input].path";
         case ENOENT:
-            return hint_for_missing("check [input].path; it is relative to the job file's folder", path);
+            return hint_for_missing_input(path);
         case EACCES:
             return "allow reading the file and entering its folders";
         default:
@@ -76,6 +76,12 @@ const Magic* compression(const InputFile& file) {
 }
 
 }  // namespace
+
+std::string hint_for_missing_input(const std::filesystem::path& path) {
+    return hint_for_missing(
+        path.is_absolute() ? "check [input].path" : "check [input].path; it is relative to the job file's folder",
+        path);
+}
 
 InputFile::InputFile(const std::filesystem::path& path)
     : where_(escaped(path.native())), watched_(open_input(path, where_), path) {}

@@ -58,6 +58,10 @@ private:
     mutable std::atomic<std::uint64_t> bytes_read_{0};
 };
 
+/// What to do about an input's path or pattern that leads to nothing. Jobs that were submitted or are resumed have
+/// whole paths, whatever they began as.
+[[nodiscard]] std::string hint_for_missing_input(const std::filesystem::path& path);
+
 /// Throws Error (bad_data) when the file is a Git LFS pointer instead of the data.
 void refuse_lfs_pointer(const InputFile& file);
 

@@ -142,9 +142,8 @@ bool is_there(const Path& path) {
 }
 
 [[noreturn]] void refuse_without_match(const Path& pattern) {
-    throw Error(ExitCode::no_input,
-                {"E-INP-180", escaped(pattern.native()), "the pattern matches no file",
-                 hint_for_missing("check [input].path; it is relative to the job file's folder", pattern)});
+    throw Error(ExitCode::no_input, {"E-INP-180", escaped(pattern.native()), "the pattern matches no file",
+                                     hint_for_missing_input(pattern)});
 }
 
 /// glob() calls itself for each part of a pattern, which no file could match beyond this length.

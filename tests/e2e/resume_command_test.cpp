@@ -12,6 +12,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(ResumeCommand, GoesOnFromAnyFolderWithTheJobAsItBegan) {
     const JobFolder job(mostly_held_texts(300));
@@ -88,6 +89,21 @@ TEST(ResumeCommand, TakesRelativePathsOfSetFromTheFolderOfTheOutput) {
 
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_TRUE(std::filesystem::exists(job.path() / "other.json"));
+}
+
+TEST(ResumeCommand, SpeaksOfNoJobFileWhereTheInputIsGone) {
+    const JobFolder job(mostly_held_texts(300));
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+    const std::filesystem::path input = job.path() / "articles.txt";
+    std::filesystem::remove(input);
+
+    const ProcessResult resumed = run_sluice(job, {"resume", "labels.csv"});
+    const ProcessResult begun = job.run_alone(small_chunks);
+
+    EXPECT_EQ(resumed.exit_code, 66);
+    EXPECT_THAT(resumed.err, HasSubstr("E-INP-028]: " + std::filesystem::canonical(job.path()).native()));
+    EXPECT_THAT(resumed.err, Not(HasSubstr("job file")));
+    EXPECT_THAT(begun.err, HasSubstr("relative to the job file's folder"));
 }
 
 TEST(ResumeCommand, BeginsNoOtherOutput) {
