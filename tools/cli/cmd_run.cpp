@@ -115,8 +115,10 @@ const Command run_command{
         "  71  out of memory             82  earlier attempts died, and so would this one\n"
         "  73  cannot create the output  83  a newer attempt has taken over\n"
         "  74  a read or a write failed  84  the run's folder or the output is damaged\n"
-        "  75  stopped early",
-    .example = "  mpirun -n 4 {program} run job.toml --set pipeline.depth=4",
+        "  75  stopped early: the same command goes on",
+    .example =
+        "  mpirun -n 4 {program} run job.toml --set pipeline.depth=4\n"
+        "  srun --mpi=pmix {program} run job.toml",
     .set_example = "pipeline.depth=4",
     .own_options = add_run_options,
     .most_operands = 1,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <sstream>
 
 #include "core/error.hpp"
@@ -134,6 +135,14 @@ ParsedArguments parse_arguments(const Command& command, Arguments arguments, con
     return parsed;
 }
 
+/// Boost prints "-q [ --quiet ]", and a blank where it breaks a line.
+std::string options_text(const Options& options) {
+    std::ostringstream text;
+    text << options;
+    static const std::regex short_and_long(R"((-\w) \[ (--[\w-]+) \])");
+    return replace_all(std::regex_replace(text.str(), short_and_long, "$1, $2   "), " \n", "\n");
+}
+
 }  // namespace
 
 std::span<const Command> commands() {
@@ -146,8 +155,8 @@ std::span<const Command> commands() {
 }
 
 void add_set_option(Options& options, std::string_view example) {
-    const std::string text = fmt::format(
-        "set a key of the job, as in --set {}; without a value: as if the file did not; may be repeated", example);
+    const std::string text =
+        fmt::format("set a key of the job, as in --set {}; KEY= unsets it; may be repeated", example);
     options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"), text.c_str());
 }
 
@@ -195,9 +204,7 @@ std::string help_of(const Command& command) {
     if (!command.details.empty()) {
         text += fmt::format("\n{}\n", command.details);
     }
-    std::ostringstream options;
-    options << options_of(command);
-    text += fmt::format("\nOptions:\n{}  -h [ --help ]         print this help\n", options.str());
+    text += fmt::format("\nOptions:\n{}  -h, --help            print this help\n", options_text(options_of(command)));
     text += fmt::format("\nExit codes:\n{}\n", command.exit_codes);
     text += fmt::format("\nExample:\n{}\n", command.example);
     return with_program_name(text);

@@ -33,6 +33,9 @@ TEST(CommandLine, ExplainsItselfAndEverySubcommand) {
             EXPECT_NE(result.out.find(part), std::string::npos) << command << " lacks " << part;
         }
         EXPECT_EQ(sluice({"help", command}).out, result.out);
+        EXPECT_NE(result.out.find("\n  -h, --help            "), std::string::npos) << command;
+        EXPECT_EQ(result.out.find("[ --"), std::string::npos) << command;
+        EXPECT_EQ(result.out.find(" \n"), std::string::npos) << command;
         EXPECT_NE(general.find(command), std::string::npos);
     }
 }
