@@ -10,6 +10,7 @@
 #include "slurm/submit.hpp"
 #include "tests/slurm/slurm_jobs.hpp"
 #include "tests/support/fault_injection.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace sluice {
@@ -18,9 +19,33 @@ namespace {
 TEST(Submission, IsReadFromWhatSbatchPrints) {
     EXPECT_EQ(parse_submission("4711\n"), Submission{.job = "4711"});
     EXPECT_EQ(parse_submission("4711;east\n"), (Submission{.job = "4711", .cluster = "east"}));
+    EXPECT_EQ(parse_submission("4711;aA_zZ-0.9"), (Submission{.job = "4711", .cluster = "aA_zZ-0.9"}));
     EXPECT_EQ(parse_submission("a site's greeting\n4711"), Submission{.job = "4711"});
     for (const char* text : {"", "\n", "Submitted batch job 4711", "47 11", "-1", "4711;a b", "4711;$(x)", "4711_1"}) {
         EXPECT_EQ(parse_submission(text), std::nullopt) << text;
+    }
+}
+
+TEST(Submission, HasNumberAndClusterOfAtMost32Characters) {
+    const std::string longest(32, '7');
+
+    EXPECT_TRUE(parse_submission(longest + ";" + longest));
+    EXPECT_FALSE(parse_submission(longest + "7"));
+    EXPECT_FALSE(parse_submission("7;" + longest + "7"));
+}
+
+TEST(Submission, IsReadWithoutWhatIsOfTheWrongType) {
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "submitted.json";
+    const auto read = [&](const char* text) {
+        test::write_file(file, text);
+        return read_submission(file);
+    };
+
+    EXPECT_EQ(read(R"({"job": "7", "cluster": 1, "earlier": 2, "log": 3})"), Submission{.job = "7"});
+    EXPECT_EQ(read(R"({"job": "7", "earlier": ["5", 6, "x", null]})"), (Submission{"7", "", {"5"}}));
+    for (const char* text : {"", "[]", "{}", R"({"job": 7})", R"({"job": "x"})"}) {
+        EXPECT_EQ(read(text), std::nullopt) << text;
     }
 }
 
