@@ -66,6 +66,22 @@ TEST(Submit, LooksForThemInADryRunToo) {
     EXPECT_THAT(submit({}).out, HasSubstr("labels.csv is already complete: 1 item\n")) << "submit would do no more";
 }
 
+TEST(Submit, OfAJobThatWouldReplaceItsInputIsRefused) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "touch submitted; echo 7");
+    std::filesystem::create_directory(job.path() / "texts");
+    std::filesystem::rename(job.path() / "articles.txt", job.path() / "texts/1.txt");
+    std::filesystem::create_hard_link(job.path() / "texts/1.txt", job.path() / "labels.csv");
+
+    const ProcessResult result =
+        run_sluice(job, joined({"submit", "job.toml"}, set({"input.path=texts/*.txt", "input.format=txt"})));
+
+    EXPECT_EQ(result.exit_code, 77) << result.out;
+    EXPECT_THAT(result.err, HasSubstr("E-SEC-019"));
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "submitted"));
+}
+
 TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
@@ -156,6 +172,22 @@ TEST(Submit, LeavesNothingBehindOfAJobThatSbatchRejects) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
 }
 
+TEST(Submit, KeepsWhatEarlierJobsNeedWhereSbatchRejectsALaterOne) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "exit 0");
+    ASSERT_EQ(submit_job(job).exit_code, 0);
+    const std::filesystem::path folder = job.path() / "labels.csv.sluice";
+    const std::vector<std::string> before = names_in(folder);
+    slurm.add("sbatch", "echo 'invalid partition' >&2; exit 1");
+
+    const ProcessResult rejected = run_sluice(job, {"submit", "job.toml", "--retry"});
+
+    EXPECT_EQ(rejected.exit_code, 69) << rejected.out;
+    EXPECT_EQ(names_in(folder), before) << "without the request to try again";
+}
+
 TEST(Submit, LeavesNothingBehindWhereThereIsNoSbatch) {
     const JobFolder job(1);
     const FakePrograms none(FakePrograms::Others::hidden);
@@ -194,6 +226,35 @@ TEST(Submit, KeepsTheFilesOfAJobWhoseSbatchWasKilled) {
     EXPECT_THAT(result.err, HasSubstr("E-SLM-075]: sbatch: was killed (exit code 137)\n"));
     EXPECT_THAT(result.err, HasSubstr("hint: `squeue --me` shows whether it accepted the job anyway\n"));
     EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.sluice/plan.toml")) << "which the job may read soon";
+}
+
+/// 128 and a signal's number, as shells do: 1 to 64.
+TEST(Submit, TellsAKilledSbatchFromOneThatRejectsTheJob) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    const auto may_be_accepted = [&](int sbatchs_exit_code) {
+        slurm.add("sbatch", "exit " + std::to_string(sbatchs_exit_code));
+        EXPECT_EQ(submit_job(job).exit_code, 69);
+        return std::filesystem::remove_all(job.path() / "labels.csv.sluice") != 0;
+    };
+
+    EXPECT_FALSE(may_be_accepted(128));
+    EXPECT_TRUE(may_be_accepted(129));
+    EXPECT_TRUE(may_be_accepted(192));
+    EXPECT_FALSE(may_be_accepted(193));
+}
+
+TEST(Submit, DoesNotTakeWhatIsNoNumberForAJob) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo accepted");
+
+    const ProcessResult result = submit_job(job);
+
+    EXPECT_EQ(result.exit_code, 69) << result.out;
+    EXPECT_THAT(result.err, HasSubstr("E-SLM-075]: sbatch: got 'accepted"));
+    EXPECT_TRUE(std::filesystem::exists(job.path() / "labels.csv.sluice/plan.toml")) << "which the job may read soon";
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice/submitted.json"));
 }
 
 TEST(Submit, NamesAJobThatSlurmHasAcceptedButThatCannotBeNoted) {
