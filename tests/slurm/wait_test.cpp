@@ -113,23 +113,6 @@ TEST(SubmitWait, EndsAtASignalAndLeavesTheJobAlone) {
     EXPECT_FALSE(std::filesystem::exists(job.path() / "cancelled"));
 }
 
-TEST(Cancel, SaysHowScancelFailedWhereThatSaysNothing) {
-    const JobFolder job(1);
-    const FakePrograms slurm(FakePrograms::Others::seen);
-    slurm.add("sbatch", "echo 7");
-    slurm.add("squeue", "echo 'RUNNING|N/A|n0|None'");
-    slurm.add("scancel", "exit 3");
-    const auto sluice = [&](const std::vector<std::string>& words) {
-        return Process(launch_words(0, words), ProcessOptions{.folder = job.path()}).wait();
-    };
-    ASSERT_EQ(sluice({"submit", "job.toml"}).exit_code, 0);
-
-    const ProcessResult result = sluice({"cancel", "job.toml"});
-
-    EXPECT_EQ(result.exit_code, 69) << result.err;
-    EXPECT_THAT(result.err, HasSubstr("error[E-SLM-113]: scancel: failed with 3"));
-}
-
 TEST(StatusOfAForgottenJob, IsWhatSacctKnowsOrThatNobodyDoes) {
     const JobFolder job(1);
     const FakePrograms slurm(FakePrograms::Others::seen);
@@ -407,28 +390,6 @@ TEST(Status, StaysThatOfTheLivingAttemptWhichASubmittedJobMeets) {
     ASSERT_TRUE(before);
     EXPECT_EQ(before->process, living->pid());
     EXPECT_EQ(read_run_status(file), before);
-}
-
-TEST(Cancel, NamesAJobThatSluiceHasNotSubmitted) {
-    const JobFolder job(1);
-    const FakePrograms slurm(FakePrograms::Others::seen);
-    const std::filesystem::path folder = job.path() / "labels.csv.sluice";
-    create_own_folder(folder);
-    ASSERT_EQ(write_run_status(folder / "status.json", RunStatus{.job = "7", .host = "n0"}), 0);
-    const auto cancel = [&](const std::string& answer) {
-        slurm.add("squeue", answer);
-        return Process(launch_words(0, {"cancel", "labels.csv"}), ProcessOptions{.folder = job.path()}).wait();
-    };
-
-    const ProcessResult running = cancel("echo 'RUNNING|N/A|n0|None'");
-    const ProcessResult over = cancel("exit 0");
-
-    EXPECT_EQ(running.exit_code, 66);
-    EXPECT_THAT(running.err,
-                HasSubstr(fmt::format("job 7 works on it, which `{} submit` has not submitted: scancel 7\n",
-                                      program_name_of_runs())));
-    EXPECT_EQ(over.exit_code, 66);
-    EXPECT_THAT(over.err, HasSubstr("its last attempt belonged to job 7, which has ended\n"));
 }
 
 }  // namespace
