@@ -132,6 +132,25 @@ TEST(ResumeCommand, NeedsARun) {
     job.expect_nothing_left();
 }
 
+TEST(RunOfAFolderOfParts, IsNamedByAPartButByNoOtherFile) {
+    const JobFolder job(20);
+    ASSERT_EQ(job.run_alone(set({"output.path=parts/", "output.format=csv"})).exit_code, 0);
+    ASSERT_EQ(job.run_alone({}).exit_code, 0);
+    std::filesystem::copy(job.path() / "labels.csv.sluice", job.path() / "mine.sluice",
+                          std::filesystem::copy_options::recursive);  // of a file `mine`
+    std::filesystem::create_directory(job.path() / "mine");
+    for (const char* file : {"parts/notes.txt", "mine/part-00000.csv", "part-00000.csv"}) {
+        write_file(job.path() / file, "mine");
+    }
+
+    EXPECT_EQ(run_sluice(job, {"status", "parts/part-00000.csv"}).exit_code, 0);
+    for (const char* file : {"parts/notes.txt", "parts/part-00001.csv", "mine/part-00000.csv", "part-00000.csv"}) {
+        const ProcessResult result = run_sluice(job, {"status", file});
+        EXPECT_EQ(result.exit_code, 66) << file << result.out;
+        EXPECT_THAT(result.err, HasSubstr("E-RUN-116"));
+    }
+}
+
 TEST(VerifyCommand, ReadsEveryByteOfAnOutput) {
     const JobFolder job(60);
     EXPECT_EQ(job.run_alone({}).exit_code, 0);
