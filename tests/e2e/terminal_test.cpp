@@ -87,5 +87,19 @@ TEST(OnATerminal, NoBarIsShownWithoutProgress) {
     EXPECT_THAT(shown, Not(HasSubstr(" items (")));
 }
 
+/// Otherwise a file of the run's would get the number of one, and what is said to the user.
+TEST(ClosedStreams, LeadNowhereWhileARunHasFilesOpen) {
+    const JobFolder job(held_texts(20, 8));
+    Process process({"/bin/sh", "-c", "exec \"$0\" run job.toml <&- >&- 2>&-", SLUICE_PROGRAM}, {.folder = job.path()});
+    ASSERT_TRUE(eventually([&] { return job.is_held(process.pid()); }));
+
+    for (const char* stream : {"0", "1", "2"}) {
+        const auto descriptor = std::filesystem::path("/proc") / std::to_string(process.pid()) / "fd" / stream;
+        EXPECT_EQ(std::filesystem::read_symlink(descriptor), "/dev/null") << stream;
+    }
+    job.release();
+    EXPECT_EQ(process.wait().exit_code, 0);
+}
+
 }  // namespace
 }  // namespace sluice::test

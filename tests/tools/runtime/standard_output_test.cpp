@@ -71,6 +71,17 @@ TEST_F(Printing, ToAReaderThatHasGoneAwayIsNoFailure) {
     }
 }
 
+TEST_F(Printing, ToAClosedStreamIsNoFailureAndReachesNoOtherFile) {
+    ASSERT_EQ(sluice({"run", "job.toml", "--quiet"}, Stdout::caught).exit_code, 0);
+
+    for (const std::vector<std::string>& command : printing_commands) {
+        const ProcessResult result = sluice(command, Stdout::closed);
+
+        EXPECT_EQ(result.exit_code, 0) << command.front() << result.err;
+        EXPECT_EQ(result.err, "") << command.front();
+    }
+}
+
 TEST_F(Printing, AgainAndAgainEndsWhenNobodyCanReadIt) {
     EXPECT_EQ(sluice({"status", "begun.csv", "--watch"}, Stdout::unread).exit_code, 0);
     EXPECT_EQ(sluice({"status", "begun.csv", "--watch"}, Stdout::full).exit_code, 74);
