@@ -6,11 +6,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "core/error.hpp"
 #include "tests/support/error_of.hpp"
@@ -120,6 +123,9 @@ TEST(Child, GetsNoSignalsBlockedOrIgnoredAndNothingToRead) {
     auto* const usual = ::signal(SIGPIPE, SIG_IGN);
     const auto pipe = run_child({"sh", "-c", "kill -PIPE $$"}, plenty);
     ::signal(SIGPIPE, usual);
+    auto* const usual_limit = ::signal(SIGXFSZ, SIG_IGN);
+    const auto limit = run_child({"sh", "-c", "kill -XFSZ $$"}, plenty);
+    ::signal(SIGXFSZ, usual_limit);
     const int input = ::dup(STDIN_FILENO);
     const int endless = ::open("/dev/zero", O_RDONLY);
     ::dup2(endless, STDIN_FILENO);
@@ -130,6 +136,7 @@ TEST(Child, GetsNoSignalsBlockedOrIgnoredAndNothingToRead) {
 
     EXPECT_EQ(term.value().exit_code, 128 + SIGTERM);
     EXPECT_EQ(pipe.value().exit_code, 128 + SIGPIPE);
+    EXPECT_EQ(limit.value().exit_code, 128 + SIGXFSZ);
     EXPECT_EQ(read.value().out, "");
 }
 
@@ -140,12 +147,27 @@ TEST(Child, ThatWritesWithoutEndIsReadToItsEnd) {
     EXPECT_EQ(result.out.size(), 65'536U);
 }
 
+/// Without children, also ended ones.
+bool is_alone() {
+    return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD;
+}
+
 TEST(Child, ThatTakesTooLongIsKilled) {
     EXPECT_EQ(run_child({"sleep", "1000"}, seconds(0)), std::nullopt);
+    EXPECT_TRUE(is_alone());
+}
+
+TEST(Child, IsKilledAtAStop) {
+    std::jthread stopped([](const std::stop_token&) {});
+    stopped.request_stop();
+
+    EXPECT_EQ(run_child({"sleep", "1000"}, plenty, stopped.get_stop_token()), std::nullopt);
+    EXPECT_TRUE(is_alone());
 }
 
 TEST(Child, ThatOutlivesItsOutputsIsKilledToo) {
     EXPECT_EQ(run_child({"sh", "-c", "exec >&- 2>&-; exec sleep 1000"}, seconds(1)), std::nullopt);
+    EXPECT_TRUE(is_alone());
 }
 
 TEST(Child, ThatCannotBeStartedIsNamed) {
