@@ -314,6 +314,18 @@ TEST(Drain, OfARunOfWhichNothingIsUnderWayIsRefused) {
     EXPECT_THAT(ended.err, HasSubstr("E-SLM-117"));
     EXPECT_THAT(ended.err, HasSubstr("nothing to drain: the last attempt has ended with exit code 75"));
     EXPECT_EQ(drain(job, std::nullopt, gone).exit_code, 66);
+    EXPECT_EQ(drain(job, std::nullopt, "echo 'COMPLETED|N/A|n0|None'").exit_code, 66) << "Slurm still remembers it";
+}
+
+TEST(Drain, IsAskedForOnceMoreWithoutHarm) {
+    const JobFolder job(1);
+    ASSERT_EQ(drain(job, RunStatus{.job = "7"}, "exit 0").exit_code, 0);
+
+    const ProcessResult again =
+        Process(launch_words(0, {"drain", "job.toml"}), ProcessOptions{.folder = job.path()}).wait();
+
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_THAT(again.out, HasSubstr("drain requested"));
 }
 
 TEST(Drain, OfACompleteRunIsRefused) {
@@ -390,6 +402,29 @@ TEST(Status, StaysThatOfTheLivingAttemptWhichASubmittedJobMeets) {
     ASSERT_TRUE(before);
     EXPECT_EQ(before->process, living->pid());
     EXPECT_EQ(read_run_status(file), before);
+}
+
+/// With another code srun would end the job's other ranks before they have committed.
+TEST(Exec, OfARunThatStopsEarlyEndsWell) {
+    const JobFolder job(held_texts(40, 8));
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo 7");
+    slurm.add("squeue", "exit 1");
+    std::vector<std::string> words = launch_words(0, {"submit", "job.toml", "--set", "pipeline.chunk_items=4"});
+    ASSERT_EQ(Process(words, ProcessOptions{.folder = job.path()}).wait().exit_code, 0);
+    words = launch_words(0, {"exec", "--plan", "labels.csv.sluice/plan.toml"});
+    words.insert(words.begin(), {"/usr/bin/env", "SLURM_JOB_ID=7"});
+    Process rank(words, ProcessOptions{.folder = job.path()});
+    ASSERT_TRUE(eventually([&] { return job.is_held(rank.pid()); }));
+
+    rank.send(SIGUSR1);
+    ASSERT_TRUE(eventually([&] { return rank.err().find("finishing the chunks in flight") != std::string::npos; }));
+    job.release();
+
+    EXPECT_EQ(rank.wait().exit_code, 0) << rank.err();
+    const std::optional<RunStatus> status = read_run_status(job.path() / "labels.csv.sluice/status.json");
+    ASSERT_TRUE(status && status->end);
+    EXPECT_EQ(status->end->code, 75);
 }
 
 }  // namespace
