@@ -35,7 +35,7 @@ protected:
 
 TEST_F(Cancel, EndsTheSubmittedJobInItsCluster) {
     write_submission(run_folder() / "submitted.json", {.job = "7", .cluster = "east"});
-    slurm_.add("squeue", "echo 'PENDING|N/A||Priority'");
+    slurm_.add("squeue", "echo 'CLUSTER: east'; echo 'PENDING|N/A||Priority'");
     slurm_.add("scancel", "echo \"$*\" >words");
 
     const ProcessResult result = cancel();
@@ -49,7 +49,8 @@ TEST_F(Cancel, OfAJobThatHasEndedIsRefused) {
     write_submission(run_folder() / "submitted.json", {.job = "7"});
     slurm_.add("scancel", "touch cancelled");
 
-    for (const char* answer : {"exit 0", "echo 'COMPLETED|N/A|n0|None'"}) {
+    for (const char* answer : {"exit 0", "echo 'COMPLETED|N/A|n0|None'", "echo 'Invalid job id specified' >&2; exit 1",
+                               "echo 'Invalid job_id specified' >&2; exit 1"}) {
         slurm_.add("squeue", answer);
         const ProcessResult result = cancel();
 

@@ -101,6 +101,7 @@ TEST(Submit, OfACompleteOutputSaysSoAtOnceAsARunDoes) {
     EXPECT_THAT(plain.out, HasSubstr("labels.csv is already complete: 1 item\n"));
     EXPECT_EQ(json.exit_code, 0) << json.err;
     EXPECT_THAT(json.out, HasSubstr("\"complete\": true"));
+    EXPECT_THAT(json.out, HasSubstr("\"items\": 1"));
     EXPECT_EQ(other.exit_code, 73) << "the complete output is of another job";
     EXPECT_FALSE(std::filesystem::exists(job.path() / "submitted"));
 }
@@ -156,6 +157,20 @@ TEST(Submit, SubmitsOneJobOfAnOutputHoweverOftenItIsCalledMeanwhile) {
         EXPECT_THAT(refused.err, HasSubstr("error[E-OUT-079]: "));
     }
     EXPECT_THAT(later.err, HasSubstr("job 7, PENDING (JobHeldUser), was already submitted for it"));
+}
+
+TEST(Submit, AsksOfTheJobsOwnScriptWhetherItCouldRun) {
+    const JobFolder job(1);
+    const FakePrograms slurm(FakePrograms::Others::seen);
+    slurm.add("sbatch", "echo \"$1\" >option; cat \"$2\" >script; echo 'to start at noon' >&2");
+
+    const ProcessResult result = run_sluice(job, {"submit", "job.toml", "--test-only"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, "to start at noon\n");
+    EXPECT_EQ(contents(job.path() / "option"), "--test-only\n");
+    EXPECT_EQ(contents(job.path() / "script"), run_sluice(job, {"script", "job.toml"}).out);
+    EXPECT_FALSE(std::filesystem::exists(job.path() / "labels.csv.sluice"));
 }
 
 TEST(Submit, LeavesNothingBehindOfAJobThatSbatchRejects) {
@@ -315,7 +330,9 @@ TEST(Submit, ForgetsWhatWasAskedOfEarlierJobs) {
     EXPECT_FALSE(std::filesystem::exists(folder / "drain"));
     EXPECT_FALSE(std::filesystem::exists(folder / "retry"));
     slurm.add("sbatch", "echo '8;east'");
-    EXPECT_THAT(run_sluice(job, {"submit", "job.toml", "--retry", "--json"}).out, HasSubstr("\"cluster\": \"east\""));
+    const ProcessResult retried = run_sluice(job, {"submit", "job.toml", "--retry", "--json"});
+    EXPECT_THAT(retried.out, HasSubstr("\"job\": \"8\""));
+    EXPECT_THAT(retried.out, HasSubstr("\"cluster\": \"east\""));
     EXPECT_TRUE(std::filesystem::exists(folder / "retry")) << "of this one";
 }
 
