@@ -132,6 +132,16 @@ TEST(ResumeCommand, NeedsARun) {
     job.expect_nothing_left();
 }
 
+TEST(StatusCommand, TellsHowARunThatMayGoOnHasEnded) {
+    const JobFolder job(mostly_held_texts(300));
+    EXPECT_EQ(stop_early(job, small_chunks).exit_code, 75);
+
+    const ProcessResult result = run_sluice(job, {"status", "labels.csv"});
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("exit code 75"));
+}
+
 TEST(RunOfAFolderOfParts, IsNamedByAPartButByNoOtherFile) {
     const JobFolder job(20);
     ASSERT_EQ(job.run_alone(set({"output.path=parts/", "output.format=csv"})).exit_code, 0);
