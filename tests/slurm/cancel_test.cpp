@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "core/commit/file.hpp"
 #include "core/commit/owner.hpp"
@@ -21,11 +22,27 @@ namespace {
 
 using testing::HasSubstr;
 
+Owner owner_of(const Process& process) {
+    Owner owner = this_process("", 0);
+    owner.process = process.pid();
+    owner.process_start = read_process_state(process.pid()).value_or(ProcessState{}).start;
+    return owner;
+}
+
 class Cancel : public testing::Test {
 protected:
     Cancel() { create_own_folder(run_folder()); }
 
     [[nodiscard]] std::filesystem::path run_folder() const { return job_.path() / "labels.csv.sluice"; }
+
+    /// The first attempt as that of `owner`, which still runs.
+    void begin(const Owner& owner) const {
+        const std::filesystem::path attempt = run_folder() / "attempts/1";
+        std::filesystem::create_directories(attempt);
+        write_file(owner_file(attempt), encode(owner));
+        const RunStatus status{.job = owner.job, .host = owner.host, .process = owner.process};
+        EXPECT_EQ(write_run_status(run_folder() / "status.json", status), 0);
+    }
 
     [[nodiscard]] ProcessResult cancel() const { return run_sluice(job_, {"cancel", "labels.csv"}); }
 
@@ -43,6 +60,9 @@ TEST_F(Cancel, EndsTheSubmittedJobInItsCluster) {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(result.out, "cancelled job 7\n");
     EXPECT_EQ(contents(job_.path() / "words"), "7 --clusters=east\n");
+    write_submission(run_folder() / "submitted.json", {.job = "8"});
+    EXPECT_EQ(cancel().exit_code, 0);
+    EXPECT_EQ(contents(job_.path() / "words"), "8\n") << "of the only cluster";
 }
 
 TEST_F(Cancel, OfAJobThatHasEndedIsRefused) {
@@ -95,27 +115,32 @@ TEST_F(Cancel, NamesAJobThatSluiceHasNotSubmitted) {
 /// Its number is that of a process here too.
 TEST_F(Cancel, LeavesAProcessOfAnotherHostAlone) {
     Process here({"/bin/sleep", "1000"}, {.folder = job_.path()});
-    Owner owner = this_process("", 0);
-    owner.process = here.pid();
-    owner.process_start = read_process_state(here.pid()).value_or(ProcessState{}).start;
-    const std::filesystem::path attempt = run_folder() / "attempts/1";
-    std::filesystem::create_directories(attempt);
-    const auto cancel_on = [&](const std::string& host) {
-        owner.host = host;
-        write_file(owner_file(attempt), encode(owner));
-        EXPECT_EQ(write_run_status(run_folder() / "status.json", RunStatus{.host = host, .process = here.pid()}), 0);
-        return cancel();
-    };
-    const std::string host = owner.host;
+    Owner owner = owner_of(here);
+    const std::string host = std::exchange(owner.host, "n0");
 
-    const ProcessResult elsewhere = cancel_on("n0");
-    const ProcessResult done = cancel_on(host);
+    begin(owner);
+    const ProcessResult elsewhere = cancel();
+    owner.host = host;
+    begin(owner);
+    const ProcessResult done = cancel();
 
     EXPECT_EQ(elsewhere.exit_code, 66) << elsewhere.out;
     EXPECT_THAT(elsewhere.err,
                 HasSubstr(fmt::format("process {} on n0 works on it, not one on this host\n", here.pid())));
     EXPECT_EQ(done.exit_code, 0) << done.err;
     EXPECT_EQ(done.out, fmt::format("sent SIGTERM to process {}\n", here.pid()));
+    EXPECT_EQ(here.wait().exit_code, 128 + SIGTERM);
+}
+
+TEST_F(Cancel, EndsAProcessHereOfAJobThatSluiceHasNotSubmitted) {
+    Process here({"/bin/sleep", "1000"}, {.folder = job_.path()});
+    Owner owner = owner_of(here);
+    owner.job = "7";
+    begin(owner);
+
+    const ProcessResult result = cancel();
+
+    EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(here.wait().exit_code, 128 + SIGTERM);
 }
 
