@@ -313,6 +313,19 @@ TEST(Run, KeepsItsExitCodeWhenNobodyReadsStdout) {
               std::string("item,label\n0,0\n1,0\n2,0\n").size());
 }
 
+TEST(Check, RefusesAnOutputInWhosePlaceAnotherFileLies) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "articles.txt") << "one\ntwo\nthree\n";
+    std::ofstream(folder.path() / "job.toml") << good_job;
+    std::ofstream(folder.path() / "labels.csv") << "mine";
+
+    const ProcessResult result = sluice({"check", "job.toml"}, folder.path());
+
+    EXPECT_EQ(result.exit_code, 73) << result.out;
+    EXPECT_NE(result.err.find("error[E-OUT-022]"), std::string::npos) << result.err;
+    EXPECT_EQ(contents(folder.path() / "labels.csv"), "mine");
+}
+
 TEST(Check, AcceptsAnInputWithoutItemsWhenTheJobAllowsIt) {
     const TemporaryFolder folder;
     std::ofstream(folder.path() / "articles.txt").close();
