@@ -240,5 +240,22 @@ TEST(Heartbeat, SurvivesThatItsFileIsGone) {
     }
 }
 
+TEST_F(OwnerTest, IsNotKnownToHaveEndedWhereTheSystemDoesNotTellWhenProcessesStart) {
+    const Owner me = this_process("", 0);
+    Owner owner = me;
+    owner.process_start = 0;
+
+    EXPECT_FALSE(has_ended(owner, me)) << "its process may be the one with this number";
+}
+
+TEST_F(OwnerTest, IsNotKnownToBeHereWhereTheSystemDoesNotTellHostsApart) {
+    for (std::string Owner::*part : {&Owner::boot, &Owner::process_space}) {
+        Owner me = this_process("", 0);
+        me.*part = "";
+
+        EXPECT_FALSE(is_here(me, me));
+    }
+}
+
 }  // namespace
 }  // namespace sluice::test
