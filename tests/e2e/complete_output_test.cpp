@@ -79,6 +79,18 @@ TEST(CompleteOutput, OfAnotherJobIsRefused) {
     EXPECT_THAT(other.err, HasSubstr("output.fields ("));
 }
 
+TEST(CompleteOutput, OfAJobThatNobodyKnowsIsRefused) {
+    const JobFolder job(20);
+    EXPECT_EQ(job.run_alone({}).exit_code, 0);
+    std::filesystem::remove(job.path() / "labels.csv.sluice/job.json");
+
+    const ProcessResult result = job.run_alone({});
+
+    EXPECT_EQ(result.exit_code, 73) << result.out;
+    EXPECT_THAT(result.err, HasSubstr("error[E-OUT-024]"));
+    EXPECT_THAT(result.err, HasSubstr("job.json is missing"));
+}
+
 TEST(Input, ThatIsReplacedWhileItIsReadEndsTheRunBeforeItsOutputAppears) {
     const JobFolder job(mostly_held_texts(120));
     const auto process = computing(job, small_chunks);
