@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "core/files/paths.hpp"
+#include "core/system/descriptor.hpp"
 #include "tests/core/commit/child_process.hpp"
 #include "tests/core/commit/commit_fixture.hpp"
 #include "tests/support/fault_injection.hpp"
@@ -88,6 +91,16 @@ TEST_F(FileTest, FollowsNoLink) {
     write_file(path(), "abc");
 
     EXPECT_EQ(code_of([&] { static_cast<void>(File::open(folder_.path() / "link")); }), "77 E-SEC-118");
+}
+
+TEST_F(FileTest, OpensNoSocket) {
+    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    ASSERT_LT(path().native().size(), sizeof address.sun_path);
+    path().native().copy(address.sun_path, sizeof address.sun_path - 1);
+    ASSERT_EQ(::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+
+    EXPECT_EQ(code_of([&] { static_cast<void>(File::open(path())); }), "77 E-SEC-118");
 }
 
 TEST_F(FileTest, FailsWithEveryCallThatFails) {
