@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/commit/file.hpp"
+#include "core/commit/run_folder.hpp"
 #include "core/input/input_files.hpp"
 #include "core/text/wording.hpp"
 #include "core/weights/weights_file.hpp"
@@ -85,6 +86,9 @@ void check_files(const JobConfig& job, const Apps& apps) {
                                 *open_app({.app = job.app, .settings = encode(job.settings)}, apps, job.model.weights));
     check_output_path(job.output.path);
     check_report_paths(job.output);
+    const RunPaths paths = run_paths(job.output.path, extension_of(job.output.format));
+    static_cast<void>(find_run_folder(paths));
+    refuse_foreign_file_beside(paths);
 }
 
 /// Items of the job's output if it is complete, as `sluice run` would find, else nullopt. Reads the weights only if
